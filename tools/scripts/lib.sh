@@ -58,12 +58,15 @@ install_packages() {
     sudo=sudo
   fi
   echo "    installing ${#missing[@]}: ${missing[*]}"
-  local apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
+  local apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300" log=$root/build/apt.log
+  mkdir -p "$root/build"
   # A list that is out of date names files that are gone, so update comes first; if it fails, the list may still do.
-  $apt update </dev/null || echo "    apt-get update failed; trying with the package list that is there"
-  $apt install -y --no-install-recommends "${missing[@]}" </dev/null ||
+  $apt update </dev/null >"$log" 2>&1 || echo "    apt-get update failed; trying with the package list that is there"
+  $apt install -y --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
     die "apt-get could not install: ${missing[*]}" \
-        "the package names are Debian 12's (bookworm); look at apt's message above, repair it, run this again"
+        "the names are those of Debian 12 (bookworm); see apt's message above or in build/apt.log, then run this again"
+  }
 }
 
 # configure PRESET [CMAKE ARGUMENT...]: into build/PRESET. A folder that was configured for another source tree is made anew.
