@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/plan/part.h"
+#include "core/graph/part.h"
 
 namespace motley {
 

@@ -1,4 +1,4 @@
-#include "core/plan/part.h"
+#include "core/graph/part.h"
 
 namespace motley {
 
