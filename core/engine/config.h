@@ -13,44 +13,22 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "core/backend/discovery.h"
+#include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/tensor/format.h"
 
 namespace motley {
 
-// Where a value was written.
-struct ConfigPosition {
-  std::string origin;   // the file's name as it was given, or "--set TEXT" and the like
-  uint32_t line = 0;    // 0: not from a file
-  uint32_t column = 0;
-};
-std::string ToString(const ConfigPosition& position);  // "motley.toml:3:11", "--set model.context=x"
-
-// An option of a plugin, not yet judged.
-struct PluginOption {
-  std::variant<int64_t, double, bool, std::string, std::vector<std::string>> value;
-  ConfigPosition position;
-};
-
-struct PluginConfig {
-  bool enabled = true;                           // host's key, for every plugin
-  std::map<std::string, PluginOption> options;   // dotted name ("worker.0.address") -> value
-  ConfigPosition position;                       // the table's
-};
+// Positions are texts for messages: "motley.toml:3:11", "--set model.context=x"; "" = a default.
 
 struct ConfigPin {
   std::string what;   // a selector, e.g. "layers.*.experts"
   std::string on;     // a device, e.g. "cpu_avx512:0"
-  ConfigPosition what_position;
-  ConfigPosition on_position;
-};
-
-struct ConfigPath {
-  std::string path;   // a relative one is made relative to the file's folder
-  ConfigPosition position;
+  std::string what_position;
+  std::string on_position;
 };
 
 enum class Objective : uint32_t { kDecode = 0, kPrefill = 1, kBoth = 2 };
@@ -66,9 +44,11 @@ struct Config {
     uint32_t page_tokens = 64;
   } kv;
   struct Plugins {
-    std::vector<ConfigPath> path;      // folders searched besides the install prefix and MOTLEY_PLUGIN_PATH
+    std::vector<std::string> path;     // folders searched besides the install prefix and MOTLEY_PLUGIN_PATH
   } plugins;
-  std::map<std::string, PluginConfig> plugin;   // [plugin.NAME]
+  // [plugin.NAME], as DiscoveryOptions::plugins takes it. Lists come flattened: files.0, files.1; so do lists of
+  // tables: worker.0.address.
+  std::map<std::string, PluginSettings> plugin;
   struct Experts {
     std::string heat;                  // file of counted routing, "" = none
   } experts;
@@ -76,14 +56,13 @@ struct Config {
     Objective objective = Objective::kDecode;
     uint64_t margin_bytes = 512ull << 20;    // kept free in each pool
     std::vector<std::string> devices;        // only these; empty = every device
-    ConfigPosition devices_position;
     std::vector<ConfigPin> pins;             // in the order in which they stand
   } placement;
   struct Schedule {
     uint32_t step_tokens = 512;        // tokens of all sequences in one step, at most
   } schedule;
   struct Sampling {
-    uint64_t max_tokens = 0;           // 0 = until the model ends or the context is full
+    std::optional<uint64_t> max_tokens;  // absent = until the model ends or the context is full
     double temperature = 0.0;          // 0 = the likeliest token
     uint32_t top_k = 0;                // 0 = off
     double top_p = 1.0;
@@ -98,10 +77,15 @@ struct Config {
     std::optional<bool> thinking;      // absent = the template's default
   } chat;
 
-  // Where each key that was set was written: "model.context" -> position.
-  std::map<std::string, ConfigPosition> positions;
-  // "motley.toml:3:11" of a key that was set, else the key itself: what a later error about its value begins with.
-  std::string Where(std::string_view key) const;
+  struct Log {
+    LogLevel level = LogLevel::kWarning;
+  } log;
+
+  // Where each key that was set was written: "model.context" -> "motley.toml:3:11".
+  std::map<std::string, std::string> positions;
+  // "motley.toml:3:11: model.context" of a key that was set, else "model.context": what an error about its value
+  // begins with.
+  std::string Where(const std::string& key) const;
 };
 
 // Reads and checks a file. Nothing is opened but the file itself: whether paths exist is for who opens them.
