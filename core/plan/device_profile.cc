@@ -1,0 +1,125 @@
+#include "core/plan/device_profile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/plan/weight_desc.h"
+
+namespace motley {
+namespace {
+
+// Fills kv_page_bytes and the states' details; a refused pair of format and kind refuses the device.
+Status ProfileKv(const ModelGraph& model, const GraphLimits& limits, DeviceProfile* profile) {
+  for (const KvLayer& layer : model.kv) {
+    motley_kv_desc desc{};
+    desc.size = sizeof(desc);
+    desc.kind = layer.kind;
+    desc.dtype = static_cast<uint32_t>(limits.kv_format);
+    desc.page_tokens = limits.page_tokens;
+    desc.n_kv_heads = static_cast<uint32_t>(layer.n_kv_heads);
+    desc.k_dim = static_cast<uint32_t>(layer.k_dim);
+    desc.v_dim = static_cast<uint32_t>(layer.v_dim);
+    StatusOr<motley_kv_plan> plan = profile->device->PlanKv(desc);
+    if (!plan.ok()) {
+      if (plan.status().code() != Code::kUnimplemented) return plan.status();
+      profile->refusal = plan.status().message();
+      return OkStatus();
+    }
+    profile->kv_page_bytes.push_back(plan->page_bytes);
+    profile->details[layer.state] = {plan->layout, static_cast<int64_t>(plan->page_bytes)};
+  }
+  return OkStatus();
+}
+
+// Layouts that a verdict accepts, best first.
+std::vector<uint32_t> Layouts(const motley_verdict& verdict) {
+  std::vector<uint32_t> layouts;
+  for (uint32_t layout : verdict.layouts) {
+    if (layout != MOTLEY_LAYOUT_NONE) layouts.push_back(layout);
+  }
+  return layouts;
+}
+
+// The first layout that every supported node accepts for the weight; NONE where they agree on none.
+uint32_t ChooseLayout(const Graph& graph, TensorId weight, const std::vector<motley_verdict>& verdicts) {
+  if (graph.tensors[weight].dims.size() < 2) return MOTLEY_LAYOUT_F32;
+  std::vector<uint32_t> common;
+  bool first = true;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const auto& in = graph.nodes[n].in;
+    if (verdicts[n].ok == 0 || std::find(in.begin(), in.end(), weight) == in.end()) continue;
+    const std::vector<uint32_t> accepted = Layouts(verdicts[n]);
+    if (first) {
+      common = accepted;
+    } else {
+      std::erase_if(common, [&](uint32_t layout) {
+        return std::find(accepted.begin(), accepted.end(), layout) == accepted.end();
+      });
+    }
+    first = false;
+  }
+  return common.empty() ? MOTLEY_LAYOUT_NONE : common.front();
+}
+
+// A node whose weight has no plan is not supported, whatever the verdict said.
+void RefuseNodesOf(const Graph& graph, TensorId weight, const std::string& why, std::vector<motley_verdict>* verdicts) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const auto& in = graph.nodes[n].in;
+    motley_verdict& verdict = (*verdicts)[n];
+    if (verdict.ok == 0 || std::find(in.begin(), in.end(), weight) == in.end()) continue;
+    verdict.ok = 0;
+    verdict.reason = MOTLEY_UNIMPLEMENTED;
+    const size_t length = std::min(why.size(), sizeof(verdict.text) - 1);
+    std::memcpy(verdict.text, why.data(), length);
+    verdict.text[length] = '\0';
+  }
+}
+
+Status ProfileWeights(const ModelGraph& model, const WeightsFile& file, DeviceProfile* profile) {
+  const Graph& graph = model.graph;
+  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+    if (graph.tensors[id].role != Role::kWeight) continue;
+    MOTLEY_ASSIGN_OR_RETURN(const StoredTensor* stored, file.GetTensor(graph.tensors[id].name));
+    const uint32_t layout = ChooseLayout(graph, id, profile->verdicts);
+    if (layout == MOTLEY_LAYOUT_NONE) {
+      RefuseNodesOf(graph, id, graph.tensors[id].name + ": its nodes agree on no layout", &profile->verdicts);
+      continue;
+    }
+    const WeightDesc desc(file, *stored);
+    StatusOr<WeightPlan> plan = profile->device->PlanWeight(desc.weight(), layout);
+    if (!plan.ok()) {
+      if (plan.status().code() != Code::kUnimplemented) return plan.status();
+      RefuseNodesOf(graph, id, plan.status().message(), &profile->verdicts);
+      continue;
+    }
+    profile->weights[id] = *plan;
+    profile->weight_bytes[id] = plan->bytes > 0 ? plan->bytes : stored->bytes;
+    profile->details[id].layout = layout;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<DeviceProfile> ProfileDevice(Device& device, const ModelGraph& model, const WeightsFile& file,
+                                      const GraphLimits& limits) {
+  const Graph& graph = model.graph;
+  DeviceProfile profile;
+  profile.device = &device;
+  profile.weights.resize(graph.tensors.size(), {MOTLEY_LAYOUT_NONE});
+  profile.weight_bytes.resize(graph.tensors.size(), 0);
+  profile.details.resize(graph.tensors.size());
+  MOTLEY_RETURN_IF_ERROR(ProfileKv(model, limits, &profile));
+  if (!profile.refusal.empty()) return profile;
+
+  std::vector<uint32_t> all(graph.nodes.size());
+  std::iota(all.begin(), all.end(), 0);
+  const SegmentGraph flat(graph, all, profile.details);
+  const SymbolValues at = {1, 1, 1, 1, 2};  // decode, shallow
+  MOTLEY_ASSIGN_OR_RETURN(profile.verdicts, device.Supports(flat.view(), at));
+  MOTLEY_RETURN_IF_ERROR(ProfileWeights(model, file, &profile));
+  return profile;
+}
+
+}  // namespace motley
