@@ -29,6 +29,7 @@ class GgufFile final : public WeightsFile {
 
  private:
   GgufFile() = default;
+  void Adopt(MmapFile file, std::vector<StoredTensor> tensors);
 
   std::vector<MmapFile> files_;  // one a path
 };
