@@ -49,6 +49,7 @@ std::string_view WhyNoFormat(uint32_t type) {
     case 33: return " (Q4_0_8_8), which GGUF removed: use a Q4_0 file";
     case 34: return " (TQ1_0), which motley does not support: use another quantisation";
     case 35: return " (TQ2_0), which motley does not support: use another quantisation";
+    case 41: return " (Q1_0), which motley does not support: use another quantisation";
     case 36: return " (IQ4_NL_4_4), which GGUF removed: use an IQ4_NL file";
     case 37: return " (IQ4_NL_4_8), which GGUF removed: use an IQ4_NL file";
     case 38: return " (IQ4_NL_8_8), which GGUF removed: use an IQ4_NL file";

@@ -154,7 +154,7 @@ std::vector<std::filesystem::path> GgufWriter::WriteSplit(const std::filesystem:
     part.SetI32("split.tensors.count", static_cast<int32_t>(tensors_.size()));
     const size_t end = std::min(tensors_.size(), (shard + 1) * per_shard);
     for (size_t i = shard * per_shard; i < end; ++i) part.tensors_.push_back(tensors_[i]);
-    char suffix[32];
+    char suffix[64];
     std::snprintf(suffix, sizeof suffix, "-%05zu-of-%05zu.gguf", shard + 1, shards);
     paths.push_back(folder / (std::string(stem) + suffix));
     part.Write(paths.back());
