@@ -50,4 +50,8 @@ function(motley_add_plugin name)
     COMMAND ${CMAKE_COMMAND} "-DLIBRARY=$<TARGET_FILE:${name}>" "-DMANIFEST=${folder}/${name}.plugin.toml"
       "-DHEADER=${MOTLEY_PLUGIN_API_DIRECTORY}/include/motley/plugin.h" "-DARCH=${CMAKE_SYSTEM_PROCESSOR}"
       "-DKIND=${ARG_KIND}" "-DCPU_FEATURES=${ARG_CPU_FEATURES}" -P ${cmake_folder}/write_manifest.cmake)
+  # Inside motley's own tree one target makes all that the launcher needs beside it.
+  if(TARGET motley_plugins AND NOT ARG_KIND STREQUAL test)
+    add_dependencies(motley_plugins ${name})
+  endif()
 endfunction()
