@@ -55,7 +55,7 @@ class Buffer : public Handle<motley_buffer> {
   Buffer() = default;
   Buffer(std::shared_ptr<const DeviceContext> device, motley_buffer* raw, uint64_t bytes)
       : Handle(std::move(device), raw), bytes_(bytes) {}
-  Buffer(Buffer&& other) noexcept = default;
+  Buffer(Buffer&& other) noexcept : Handle(std::move(other)), bytes_(std::exchange(other.bytes_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
 

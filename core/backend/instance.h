@@ -35,6 +35,9 @@ class Instance {
   // The handles of its devices, at least one.
   StatusOr<std::vector<motley_device*>> Devices() const;
 
+  // For what fails where nobody can be told: a destructor.
+  void Warn(const Status& status) const;
+
  private:
   Instance(std::shared_ptr<Library> library, Host& host, Logger& logger);
 

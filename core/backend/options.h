@@ -38,6 +38,10 @@ StatusOr<std::vector<OptionSchema>> ReadSchema(const motley_span& options);
 // What is handed to open(): owns the texts that the motley_values point to.
 class OptionValues {
  public:
+  OptionValues() = default;
+  OptionValues(OptionValues&&) = default;
+  OptionValues& operator=(OptionValues&&) = default;
+
   motley_span span() const;
   size_t size() const { return values_.size(); }
   const OptionSetting* Find(std::string_view name) const;

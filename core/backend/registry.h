@@ -32,7 +32,7 @@ class Backends {
 
  private:
   Backends() = default;
-  Status OpenPlugin(const Candidate& candidate, const PluginSettings& settings, Host& host, Logger& logger,
+  Status OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Host& host, Logger& logger,
                     PluginReport& report);
 
   std::vector<std::unique_ptr<Device>> devices_;

@@ -1,7 +1,8 @@
 // CpuFeatures: which instruction sets this processor has *and* the operating system lets us use.
 //
-// Names are lower case, as GCC writes them without the dots: "avx2", "avx512f", "avx512vnni", "amx_int8"; all of
-// them are in KnownCpuFeatures(). Baseline code only, so that it runs on any machine of the architecture.
+// Names are lower case: "avx2", "avx512f", "avx512vnni", "amx_int8"; all of them are in KnownCpuFeatures(). `_`, `.`
+// and `-` in a name do not count, as compilers and kernel disagree ("avx512_vnni" is "avx512vnni"). Baseline code
+// only, so that it runs on any machine of the architecture.
 // Plain values; any thread.
 #pragma once
 
@@ -9,9 +10,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace motley {
 
@@ -42,7 +43,7 @@ class CpuFeatures {
 };
 
 // Every name that can be asked for on this architecture.
-std::span<const std::string_view> KnownCpuFeatures();
+std::vector<std::string> KnownCpuFeatures();
 
 // "x86_64", "aarch64", ...: the architecture this program was built for.
 std::string_view HostArch();

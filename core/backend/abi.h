@@ -1,0 +1,83 @@
+// The boundary itself: calling into a plugin, and copying out what it gave. Inside core/backend only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <motley/plugin.h>
+
+#include "core/base/status.h"
+
+namespace motley {
+
+inline motley_str ToStr(std::string_view text) { return {text.data(), text.size()}; }
+
+// A plugin's text, copied; nothing for NULL with a length, or one longer than any sensible text.
+inline std::optional<std::string> CopyText(motley_str text) {
+  constexpr uint64_t kLongestText = 1 << 20;
+  if (text.size == 0) return std::string();
+  if (text.data == nullptr || text.size > kLongestText) return std::nullopt;
+  return std::string(text.data, text.size);
+}
+
+// Whether the elements of a plugin's span can be read as T.
+template <typename T>
+bool SpanIsReadable(const motley_span& span) {
+  constexpr uint64_t kMostElements = 1 << 20;
+  if (span.count == 0) return true;
+  const bool aligned = reinterpret_cast<uintptr_t>(span.data) % alignof(T) == 0 && span.stride % alignof(T) == 0;
+  return span.data != nullptr && aligned && span.stride >= sizeof(T) && span.count <= kMostElements;
+}
+
+template <typename T>
+const T& SpanAt(const motley_span& span, uint64_t i) {
+  return *reinterpret_cast<const T*>(static_cast<const std::byte*>(span.data) + i * span.stride);
+}
+
+inline motley_error EmptyError() {
+  motley_error error;
+  error.size = sizeof error;
+  error.code = 0;
+  error.text[0] = '\0';
+  error.bytes_short = 0;
+  error.node = -1;
+  return error;
+}
+
+// What a call that returned `code` said, behind `what` ("ref:0: buffer_alloc"). A code that is none is INTERNAL.
+Status PluginError(std::string_view what, motley_status code, const motley_error& error);
+
+Status PluginThrew(std::string_view what, const char* text);  // text may be NULL
+
+// call(motley_error*) -> motley_status. Success costs one try and one error on the stack. An exception must not cross
+// the ABI; one that does is a Status here.
+template <typename Call>
+Status CallPlugin(std::string_view device, const char* function, Call&& call) {
+  motley_error error = EmptyError();
+  const auto what = [&] { return std::string(device) + ": " + function; };
+  try {
+    const motley_status code = call(&error);
+    if (code == MOTLEY_OK) [[likely]] return OkStatus();
+    return PluginError(what(), code, error);
+  } catch (const std::exception& e) {
+    return PluginThrew(what(), e.what());
+  } catch (...) {
+    return PluginThrew(what(), nullptr);
+  }
+}
+
+// For functions without a status.
+template <typename Call>
+Status CallPluginVoid(std::string_view device, const char* function, Call&& call) {
+  return CallPlugin(device, function, [&](motley_error*) {
+    call();
+    return MOTLEY_OK;
+  });
+}
+
+}  // namespace motley
