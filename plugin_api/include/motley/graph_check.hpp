@@ -351,6 +351,16 @@ inline Fault CheckAttention(const CheckedGraph& graph, const GraphNode& node) {
     return Fail(MOTLEY_INVALID_ARGUMENT, "page_tokens = %lld: must be 1..%d",
                 static_cast<long long>(node.I64("page_tokens")), 1 << 20);
   }
+  const auto largest = [&](size_t operand, size_t axis) {
+    const int64_t dim = graph.tensors[node.in[operand]].dims[axis];
+    return dim >= 0 ? dim : graph.dims[static_cast<size_t>(~dim)].max;
+  };
+  const int64_t page_limit = 0x7fffffff / node.I64("page_tokens");
+  if (largest(11, 1) > page_limit || largest(13, 0) > page_limit) {
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%lld pages a sequence, %lld in all, of %lld tokens: positions and slots are i32",
+                static_cast<long long>(largest(11, 1)), static_cast<long long>(largest(13, 0)),
+                static_cast<long long>(node.I64("page_tokens")));
+  }
   if (!FindFormatRow(static_cast<uint32_t>(node.I64("kv_format")))) {
     return Fail(MOTLEY_UNIMPLEMENTED, "kv_format %lld is unknown", static_cast<long long>(node.I64("kv_format")));
   }

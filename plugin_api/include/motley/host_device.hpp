@@ -8,6 +8,7 @@
 #include <motley/graph_check.hpp>
 #include <motley/host_memory.hpp>
 #include <motley/options.hpp>
+#include <motley/run_args.hpp>
 #include <motley/timeline.hpp>
 #include <motley/weight_check.hpp>
 #include <motley/workspace.hpp>
@@ -19,20 +20,6 @@
 namespace motley::plugin {
 
 inline constexpr uint64_t kHostAlignment = 64;  // a cache line
-
-// What one execute works on. Pointers are checked for bounds; step data are not: see step_check.hpp.
-struct RunArgs {
-  std::byte* const* data = nullptr;   // by tensor id; TEMPs lie in the workspace; nullptr where no node uses it
-  const int64_t* dims = nullptr;      // this step's values of the symbols
-  uint64_t dim_count = 0;
-  std::byte* scratch = nullptr;       // HostProgram::ScratchBytes() of this execute's own
-
-  template <class T>
-  T* As(uint32_t tensor) const {
-    return reinterpret_cast<T*>(data[tensor]);
-  }
-  int64_t Extent(int64_t dim) const { return dim >= 0 ? dim : dims[~dim]; }
-};
 
 class HostDevice;
 

@@ -1,0 +1,258 @@
+#include "dequant.h"
+
+#include <motley/formats.hpp>
+
+#include <cstring>
+
+#include "half.h"
+
+namespace motley::ref {
+namespace {
+
+namespace format_id = plugin::format_id;
+
+uint8_t U8(const std::byte* p) { return static_cast<uint8_t>(*p); }
+int8_t I8(const std::byte* p) { return static_cast<int8_t>(U8(p)); }
+uint16_t U16(const std::byte* p) { return static_cast<uint16_t>(U8(p) | U8(p + 1) << 8); }
+float Half(const std::byte* p) { return HalfToFloat(U16(p)); }
+
+// Calls block(bytes, values) for each block of the row.
+template <int kElems, int kBytes, class Block>
+void ForBlocks(const std::byte* src, int64_t count, float* dst, Block block) {
+  for (int64_t i = 0; i < count; i += kElems, src += kBytes, dst += kElems) block(src, dst);
+}
+
+// ---- Floats -------------------------------------------------------------------------------------------------------
+
+void F32(const std::byte* src, int64_t count, float* dst) {
+  std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
+}
+void F16(const std::byte* src, int64_t count, float* dst) {
+  for (int64_t i = 0; i < count; ++i) dst[i] = Half(src + 2 * i);
+}
+void Bf16(const std::byte* src, int64_t count, float* dst) {
+  for (int64_t i = 0; i < count; ++i) dst[i] = Bfloat16ToFloat(U16(src + 2 * i));
+}
+
+// ---- Blocks of 32: d (f16) [, m (f16)] [, qh[4]], qs. Element j is a low nibble, j + 16 the high one of the same byte.
+
+void Q40(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 18>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b);
+    for (int j = 0; j < 16; ++j) {
+      const int q = U8(b + 2 + j);
+      y[j] = d * static_cast<float>((q & 15) - 8);
+      y[j + 16] = d * static_cast<float>((q >> 4) - 8);
+    }
+  });
+}
+
+void Q41(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 20>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b), m = Half(b + 2);
+    for (int j = 0; j < 16; ++j) {
+      const int q = U8(b + 4 + j);
+      y[j] = d * static_cast<float>(q & 15) + m;
+      y[j + 16] = d * static_cast<float>(q >> 4) + m;
+    }
+  });
+}
+
+// The fifth bit of element j is bit j of the little-endian word qh.
+int FifthBit(const std::byte* qh, int j) { return (U8(qh + j / 8) >> (j % 8) & 1) << 4; }
+
+void Q50(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 22>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b);
+    for (int j = 0; j < 16; ++j) {
+      const int q = U8(b + 6 + j);
+      y[j] = d * static_cast<float>(((q & 15) | FifthBit(b + 2, j)) - 16);
+      y[j + 16] = d * static_cast<float>(((q >> 4) | FifthBit(b + 2, j + 16)) - 16);
+    }
+  });
+}
+
+void Q51(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 24>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b), m = Half(b + 2);
+    for (int j = 0; j < 16; ++j) {
+      const int q = U8(b + 8 + j);
+      y[j] = d * static_cast<float>((q & 15) | FifthBit(b + 4, j)) + m;
+      y[j + 16] = d * static_cast<float>((q >> 4) | FifthBit(b + 4, j + 16)) + m;
+    }
+  });
+}
+
+void Q80(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 34>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b);
+    for (int j = 0; j < 32; ++j) y[j] = static_cast<float>(I8(b + 2 + j)) * d;
+  });
+}
+
+// ---- Blocks of 256 ("K"): sub-blocks of 16 or 32 with scales of their own, below one d (and dmin).
+
+// scales[16] (low nibble scale, high nibble min), qs[64], d, dmin. Each 128 values share 32 bytes, 2 bits a plane.
+void Q2K(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<256, 84>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b + 80), dmin = Half(b + 82);
+    for (int i = 0; i < 256; ++i) {
+      const int half = i / 128, plane = i % 128 / 32, j = i % 32, scale = U8(b + i / 16);
+      const int q = U8(b + 16 + 32 * half + j) >> (2 * plane) & 3;
+      const float dl = d * static_cast<float>(scale & 15), ml = dmin * static_cast<float>(scale >> 4);
+      y[i] = dl * static_cast<float>(q) - ml;
+    }
+  });
+}
+
+// Sixteen 6-bit scales in 12 bytes: low nibbles in bytes 0..7, the upper two bits in bytes 8..11.
+int Scale3(const std::byte* s, int i) {
+  const int low = i < 8 ? U8(s + i) & 15 : U8(s + i - 8) >> 4;
+  return low | (U8(s + 8 + i % 4) >> (2 * (i / 4)) & 3) << 4;
+}
+
+// hmask[32], qs[64], scales[12], d. A clear bit of hmask takes 4 away.
+void Q3K(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<256, 110>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b + 108);
+    for (int i = 0; i < 256; ++i) {
+      const int half = i / 128, plane = i % 128 / 32, j = i % 32;
+      const int low = U8(b + 32 + 32 * half + j) >> (2 * plane) & 3;
+      const int high = U8(b + j) >> (i / 32) & 1;
+      const float dl = d * static_cast<float>(Scale3(b + 96, i / 16) - 32);
+      y[i] = dl * static_cast<float>(low - (high ? 0 : 4));
+    }
+  });
+}
+
+// Eight 6-bit scales and eight 6-bit mins in 12 bytes.
+void ScaleMin(const std::byte* s, int j, int* scale, int* min) {
+  if (j < 4) {
+    *scale = U8(s + j) & 63;
+    *min = U8(s + j + 4) & 63;
+  } else {
+    *scale = (U8(s + j + 4) & 15) | (U8(s + j - 4) >> 6) << 4;
+    *min = (U8(s + j + 4) >> 4) | (U8(s + j) >> 6) << 4;
+  }
+}
+
+// d, dmin, scales[12], qs[128]: each 64 values are 32 low nibbles, then the 32 high ones.
+void Q4K(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<256, 144>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b), dmin = Half(b + 2);
+    for (int sub = 0; sub < 8; ++sub) {
+      int scale, min;
+      ScaleMin(b + 4, sub, &scale, &min);
+      const float dl = d * static_cast<float>(scale), ml = dmin * static_cast<float>(min);
+      const std::byte* qs = b + 16 + 32 * (sub / 2);
+      for (int j = 0; j < 32; ++j) {
+        const int q = sub % 2 ? U8(qs + j) >> 4 : U8(qs + j) & 15;
+        y[32 * sub + j] = dl * static_cast<float>(q) - ml;
+      }
+    }
+  });
+}
+
+// As Q4_K with qh[32] before qs: the fifth bit of value j of sub-block s is bit s of qh[j].
+void Q5K(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<256, 176>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b), dmin = Half(b + 2);
+    for (int sub = 0; sub < 8; ++sub) {
+      int scale, min;
+      ScaleMin(b + 4, sub, &scale, &min);
+      const float dl = d * static_cast<float>(scale), ml = dmin * static_cast<float>(min);
+      const std::byte *qh = b + 16, *qs = b + 48 + 32 * (sub / 2);
+      for (int j = 0; j < 32; ++j) {
+        const int low = sub % 2 ? U8(qs + j) >> 4 : U8(qs + j) & 15;
+        const int q = low | (U8(qh + j) >> sub & 1) << 4;
+        y[32 * sub + j] = dl * static_cast<float>(q) - ml;
+      }
+    }
+  });
+}
+
+// ql[128], qh[64], int8 scales[16], d. Each 128 values: 64 bytes of ql (low nibbles, then high), 32 of qh (2 bits a
+// quarter).
+void Q6K(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<256, 210>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b + 208);
+    for (int i = 0; i < 256; ++i) {
+      const int half = i / 128, r = i % 128, quarter = r / 32, j = r % 32;
+      const int ql = U8(b + 64 * half + r % 64), qh = U8(b + 128 + 32 * half + j);
+      const int q = (r < 64 ? ql & 15 : ql >> 4) | (qh >> (2 * quarter) & 3) << 4;
+      const float dl = d * static_cast<float>(I8(b + 192 + i / 16));
+      y[i] = dl * static_cast<float>(q - 32);
+    }
+  });
+}
+
+// ---- Table-coded nibbles -------------------------------------------------------------------------------------------
+
+constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+constexpr int8_t kE2m1Twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+void Iq4Nl(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 18>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b);
+    for (int j = 0; j < 16; ++j) {
+      const int q = U8(b + 2 + j);
+      y[j] = d * static_cast<float>(kIq4Values[q & 15]);
+      y[j + 16] = d * static_cast<float>(kIq4Values[q >> 4]);
+    }
+  });
+}
+
+// d, u16 scales_h (2 bits each), scales_l[4] (4 bits each), qs[128]: eight sub-blocks like IQ4_NL's.
+void Iq4Xs(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<256, 136>(src, count, dst, [](const std::byte* b, float* y) {
+    const float d = Half(b);
+    const int scales_high = U16(b + 2);
+    for (int sub = 0; sub < 8; ++sub) {
+      const int low = U8(b + 4 + sub / 2) >> (4 * (sub % 2)) & 15;
+      const int scale = (low | (scales_high >> (2 * sub) & 3) << 4) - 32;
+      const float dl = d * static_cast<float>(scale);
+      for (int j = 0; j < 16; ++j) {
+        const int q = U8(b + 8 + 16 * sub + j);
+        y[32 * sub + j] = dl * static_cast<float>(kIq4Values[q & 15]);
+        y[32 * sub + j + 16] = dl * static_cast<float>(kIq4Values[q >> 4]);
+      }
+    }
+  });
+}
+
+// e (8-bit exponent), qs[16]. Half of 2^(e - 127), since the table holds twice the values.
+void Mxfp4(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<32, 17>(src, count, dst, [](const std::byte* b, float* y) {
+    const uint32_t e = U8(b);
+    const float d = BitsToFloat(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+    for (int j = 0; j < 16; ++j) {
+      const int q = U8(b + 1 + j);
+      y[j] = d * static_cast<float>(kE2m1Twice[q & 15]);
+      y[j + 16] = d * static_cast<float>(kE2m1Twice[q >> 4]);
+    }
+  });
+}
+
+struct Row {
+  uint32_t format;
+  DequantFn fn;
+};
+constexpr Row kRows[] = {
+    {format_id::kF32, F32},       {format_id::kF16, F16},       {format_id::kBF16, Bf16},
+    {format_id::kQ4_0, Q40},      {format_id::kQ4_1, Q41},      {format_id::kQ5_0, Q50},
+    {format_id::kQ5_1, Q51},      {format_id::kQ8_0, Q80},      {format_id::kQ2_K, Q2K},
+    {format_id::kQ3_K, Q3K},      {format_id::kQ4_K, Q4K},      {format_id::kQ5_K, Q5K},
+    {format_id::kQ6_K, Q6K},      {format_id::kIQ4_NL, Iq4Nl},  {format_id::kIQ4_XS, Iq4Xs},
+    {format_id::kMXFP4, Mxfp4},
+};
+
+}  // namespace
+
+DequantFn FindDequant(uint32_t format) {
+  for (const Row& row : kRows) {
+    if (row.format == format) return row.fn;
+  }
+  return nullptr;
+}
+
+}  // namespace motley::ref

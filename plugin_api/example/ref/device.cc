@@ -1,0 +1,106 @@
+#include "device.h"
+
+#include "dequant.h"
+#include "ops.h"
+
+namespace motley::ref {
+
+using plugin::CheckedGraph;
+using plugin::CheckedWeight;
+using plugin::Fail;
+using plugin::Fault;
+using plugin::GraphNode;
+
+namespace {
+
+// Runs the nodes one after the other, each with all of the team.
+class RefProgram : public plugin::HostProgram {
+ public:
+  RefProgram(CheckedGraph checked, plugin::Team* team) : HostProgram(std::move(checked)), team_(team) {
+    for (const GraphNode& node : graph().nodes) {
+      scratch_bytes_ = std::max(scratch_bytes_, ref::ScratchBytes(graph(), node, team_->threads()));
+    }
+  }
+
+  Fault Run(const plugin::RunArgs& args) override {
+    for (const GraphNode& node : graph().nodes) {
+      Fault fault = RunNode({&graph(), &node, &args, team_});
+      if (fault.ok()) continue;
+      fault.node = &node - graph().nodes.data();
+      return fault;
+    }
+    return {};
+  }
+  uint64_t ScratchBytes() const override { return scratch_bytes_; }
+
+ private:
+  plugin::Team* team_;
+  uint64_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+RefDevice::RefDevice(const motley_host* host, uint32_t ordinal, uint32_t threads)
+    : ordinal_(ordinal), name_(std::to_string(ordinal)) {
+  const Fault fault = team_.Create(host, threads, -1);
+  if (!fault.ok()) plugin::Log(host, plugin::LogLevel::kWarning, "ref", fault.text + "; one thread is used");
+}
+
+void RefDevice::Describe(motley_device_info* info) const {
+  info->kind = MOTLEY_DEVICE_REFERENCE;
+  info->ordinal = ordinal_;
+  info->name = plugin::Str(name_);
+  info->arch = plugin::Str("portable");
+  info->pool = plugin::Str("ram");
+  info->features |= MOTLEY_FEATURE_ROW_INVARIANT;
+}
+
+Fault RefDevice::PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
+  MOTLEY_TRY(plugin::CheckWholeWeight(weight));
+  if (weight.slots != 0) return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
+  if (Fault f = CheckWeightLayout(weight.format, weight.rank, layout); !f.ok()) {
+    return Fail(f.code, "%s: %s", weight.Text().c_str(), f.text.c_str());
+  }
+  // As stored: bytes 0, used where they lie.
+  if (layout == MOTLEY_LAYOUT_F32) plan->bytes = static_cast<uint64_t>(weight.dims[0]) * sizeof(float);
+  return {};
+}
+
+Fault RefDevice::LoadWeight(const CheckedWeight& weight, uint32_t /*layout: F32*/, uint32_t slot, std::byte* dst) {
+  if (slot != ~0u) return Fail(MOTLEY_UNIMPLEMENTED, "%s: slot %u: it has none", weight.Text().c_str(), slot);
+  plugin::RangeBytes stored;
+  MOTLEY_TRY(stored.Open(weight.parts[0].src));
+  FindDequant(weight.format)(stored.data(), weight.dims[0], reinterpret_cast<float*>(dst));
+  return {};
+}
+
+Fault RefDevice::PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) {
+  return ref::PlanKv(desc, kTokensFirst, plan);
+}
+
+void RefDevice::Judge(const CheckedGraph& graph, const GraphNode& node, const int64_t* at, motley_verdict* verdict) {
+  if (const Fault fault = CheckFormats(graph, node); !fault.ok()) return plugin::Refuse(verdict, fault);
+  verdict->ok = 1;
+  verdict->math = MOTLEY_MATH_F32;
+  verdict->layouts[0] = MOTLEY_LAYOUT_STORED;
+  verdict->workspace = ScratchBytes(graph, node, team_.threads());
+  verdict->read_bytes = ReadBytes(graph, node, at);
+}
+
+Fault RefDevice::Compile(CheckedGraph graph, motley_span values, std::unique_ptr<plugin::HostProgram>* out) {
+  if (values.count != 0) {
+    const std::string_view name = plugin::View(plugin::SpanView<motley_value>(values)[0].name);
+    return Fail(MOTLEY_UNIMPLEMENTED, "ref: a program has no option %.*s", MOTLEY_TEXT(name));
+  }
+  for (const GraphNode& node : graph.nodes) {
+    Fault fault = CheckFormats(graph, node);
+    if (fault.ok()) fault = CheckLayouts(graph, node, kTokensFirst);
+    if (fault.ok()) continue;
+    fault.node = &node - graph.nodes.data();
+    return fault;
+  }
+  *out = std::make_unique<RefProgram>(std::move(graph), &team_);
+  return {};
+}
+
+}  // namespace motley::ref
