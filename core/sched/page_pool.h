@@ -1,0 +1,26 @@
+// PagePool: who owns which page of the KV caches. The core owns the tables, plugins only the bytes; page ids are the
+// same on every device and in every layer. One thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace motley {
+
+class PagePool {
+ public:
+  explicit PagePool(int64_t pages);
+
+  // A page that nobody owns, or -1.
+  int32_t Take();
+  void Give(int32_t page);
+
+  int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
+  int64_t total_pages() const { return total_; }
+
+ private:
+  int64_t total_;
+  std::vector<int32_t> free_;
+};
+
+}  // namespace motley
