@@ -45,6 +45,8 @@ class StopMatcher {
     std::vector<uint32_t> border;  // [size], longest proper border of each prefix
     uint32_t state = 0;            // bytes of text that the stream's end matches
   };
+  bool Advance(char c);
+
   std::vector<Stop> stops_;
   std::string held_;
   bool stopped_ = false;

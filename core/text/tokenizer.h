@@ -1,7 +1,7 @@
 // Tokenizer: text to token ids and back, by byte-level BPE (tokenizer.ggml.model = gpt2).
 //
-// Text is bytes: it need not be valid UTF-8 and may hold NULs, and decoding gives the same bytes back. The
-// one exception: a byte for which the vocabulary has no token at all (SmolLM2 lacks 21) becomes U+FFFD.
+// Text is bytes: it need not be valid UTF-8 and may hold NULs, and the tokens' bytes are the text's. The one
+// exception: a byte for which the vocabulary has no token at all (SmolLM2 lacks 21) becomes U+FFFD.
 //
 // Control tokens (<|im_start|> ...) come from trusted text only, so that nobody steers the model by writing
 // their names. User-defined tokens are matched whole in any text.
@@ -9,11 +9,13 @@
 // Threads: const methods may be called from any thread. Views returned live as long as the tokenizer.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -44,7 +46,8 @@ class Tokenizer {
   StatusOr<std::vector<int32_t>> Encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   // The ids of the segments read as one text: words and merges run across their borders, as in the text
-  // the model was trained on, but a control token lies wholly in trusted text. parse_special is not used.
+  // the model was trained on, but a control token lies wholly in trusted text. BOS is not added where the
+  // segments begin with it. parse_special is not used.
   StatusOr<std::vector<int32_t>> EncodeSegments(const std::vector<TextSegment>& segments,
                                                 const EncodeOptions& options = {}) const;
 
@@ -57,7 +60,7 @@ class Tokenizer {
   int32_t vocab_size() const { return static_cast<int32_t>(types_.size()); }
   bool IsValid(int32_t id) const { return id >= 0 && id < vocab_size(); }
   bool IsControl(int32_t id) const;
-  // Whether generation stops at `id`: eos, eot or eom.
+  // Whether generation stops at `id`: eos, eot, eom, or a control token that always hands over the turn.
   bool IsEndOfTurn(int32_t id) const;
   TokenType type(int32_t id) const { return IsValid(id) ? types_[id] : TokenType::kUnused; }
 
@@ -73,23 +76,26 @@ class Tokenizer {
   std::optional<int32_t> FindSpecial(std::string_view name) const { return specials_.Find(name); }
 
  private:
+  friend class TokenizerBuilder;  // tokenizer_create.cc
+  struct Range { size_t begin, end; };
+
   explicit Tokenizer(PreTokenizer pre) : pre_(std::move(pre)) {}
 
-  Status SetSpecialIds(const VocabSource& source);
-  // trusted_end(i) below: the text in [trusted ranges) may hold control tokens.
-  struct Range { size_t begin, end; };
-  StatusOr<std::vector<int32_t>> EncodeText(std::string_view text, const std::vector<Range>& trusted,
-                                            const EncodeOptions& options) const;
+  // Control tokens are made inside `trusted` only: ranges of the text, ascending, not touching.
+  StatusOr<std::vector<int32_t>> EncodeText(std::string_view text, const std::vector<Range>& trusted) const;
   Status EncodePlain(std::string_view text, std::vector<std::string_view>* words,
                      std::vector<int32_t>* ids) const;
+  Status AddBos(const EncodeOptions& options, bool unless_there, std::vector<int32_t>* ids) const;
 
   PreTokenizer pre_;
   BpeMerger bpe_;
   SpecialTokens specials_;
   std::vector<TokenType> types_;
-  std::string bytes_;                 // of all tokens, one after another
-  std::vector<uint32_t> bytes_end_;   // [vocab_size], where each token's bytes end
+  std::vector<char> bytes_;          // of all tokens, one after another
+  std::vector<uint32_t> bytes_end_;  // [vocab_size], where each token's bytes end
+  std::bitset<256> no_token_;        // bytes that cannot be encoded at all
   std::optional<int32_t> bos_id_, eos_id_, eot_id_, eom_id_, unk_id_, pad_id_;
+  std::vector<int32_t> end_ids_;  // see IsEndOfTurn; a handful
   bool add_bos_ = false;
 };
 
