@@ -94,9 +94,13 @@ StatusOr<Config> LoadConfig(const std::string& path);
 // The same from text; `file_name` stands in messages, and its folder is what relative paths start from.
 StatusOr<Config> ParseConfig(std::string_view text, const std::string& file_name);
 
-// "table.key=value" of --set: value as TOML writes it, the quotes of a string may be left out. Replaces what the
-// file says. Relative paths stay relative to the working directory.
+// "table.key=value" of --set: value as TOML writes it, the quotes of a text may be left out. Replaces what the file
+// says. Relative paths stay relative to the working directory.
 Status ApplySetting(Config& config, std::string_view setting);
+
+// The same for a flag of the launcher: SetConfigValue(config, "model.context", "4096", "--context"). `position` is
+// what an error begins with.
+Status SetConfigValue(Config& config, const std::string& key, std::string_view value, const std::string& position);
 
 // Every key the file may hold, for help and documentation; [plugin.NAME] options come from each plugin's schema.
 struct ConfigKey {
