@@ -17,6 +17,7 @@
 
 #include "core/base/status.h"
 #include "core/tensor/format.h"
+#include "tests/support/near_tie.h"
 #include "tests/support/tiny_model.h"
 
 namespace motley::test {
@@ -82,7 +83,7 @@ StatusOr<SmolGolden> LoadSmolGolden();
 
 // Near-tie-same by the committed sample: got [n_positions, n_vocab]. NMSE is estimated from the sampled ids, centred
 // by the whole rows' means and scaled by the whole row's variance.
-struct NearTieReport CompareSmol(const SmolGolden& golden, const SmolPrompt& prompt, std::span<const float> got,
-                                 struct Tolerance tolerance);
+NearTieReport CompareSmol(const SmolGolden& golden, const SmolPrompt& prompt, std::span<const float> got,
+                          Tolerance tolerance);
 
 }  // namespace motley::test

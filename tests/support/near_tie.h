@@ -43,4 +43,7 @@ struct TopTwo {
 };
 TopTwo FindTopTwo(std::span<const double> row);
 
+// Fills in ok and text from the other fields. For other comparisons than CompareLogits.
+void Judge(Tolerance tolerance, int64_t n_positions, NearTieReport* report);
+
 }  // namespace motley::test

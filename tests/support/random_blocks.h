@@ -13,7 +13,8 @@
 // At(b * W), At(b * W + 1), … in little-endian, then the scale fields overwritten, the first from word
 // r = At(b * W + W - 2), the second from At(b * W + W - 1):
 //   in RandomWeights  f16 of ±(1 + (r & 1023) / 1024) * 2^(amplitude_log2 + e), cut to a subnormal below 2^-14, with e
-//                     and the rule of the sign (plus, minus, or r >> 63) from the table in random_blocks.cc;
+//                     and the sign (r >> 63, or the first field's, or the opposite) from the table in
+//                     random_blocks.cc;
 //   in RandomBlocks   the low 16 bits of r as f16 (or bf16, for BF16 itself), and where the exponent is all ones
 //                     its bit 14 is cleared. MXFP4: x = r & 255, less 250 where above 250. NVFP4: bit 7 of the four
 //                     scale bytes is cleared. IQ1_M: bit 6 of byte 55 is cleared (its f16 is spread over nibbles).

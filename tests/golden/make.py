@@ -1,0 +1,38 @@
+"""Makes the golden data of this folder. Development only: README.md says how, with which packages.
+
+    python tests/golden/make.py tiny               # tests/golden/tiny: logits of tiny random models
+    python tests/golden/make.py dequant            # tests/golden/dequant: values of random blocks of every format
+    python tests/golden/make.py smollm2 MODEL.gguf # tests/golden/smollm2: prompts, greedy tokens, perplexity
+"""
+
+import argparse
+import pathlib
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["tiny", "dequant", "smollm2"])
+    parser.add_argument("model", nargs="?", type=pathlib.Path, help="for smollm2: the GGUF")
+    args = parser.parse_args()
+    if args.part == "tiny":
+        import tiny
+
+        tiny.write(FOLDER / "tiny")
+    elif args.part == "dequant":
+        import dequant
+
+        dequant.write(FOLDER / "dequant")
+    else:
+        if args.model is None:
+            parser.error("smollm2 needs the path of the GGUF")
+        import smollm2
+
+        smollm2.write(FOLDER / "smollm2", args.model)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
