@@ -6,7 +6,7 @@
 
 namespace motley::cpu {
 
-void RmsNormRow(const float* x, const float* weight, int64_t k, float eps, float* y) {
+void RmsNormRow(const float* x, const float* weight, int64_t k, double eps, float* y) {
   // Squares in double: no row whose result is finite overflows. Lane i sums x[16 j + i] and x[16 j + 8 + i].
   __m512d even = _mm512_setzero_pd(), odd = _mm512_setzero_pd();
   for (int64_t i = 0; i < k; i += 16) {
@@ -17,7 +17,7 @@ void RmsNormRow(const float* x, const float* weight, int64_t k, float eps, float
     odd = _mm512_fmadd_pd(b, b, odd);
   }
   const double mean = ReduceAdd(_mm512_add_pd(even, odd)) / static_cast<double>(k);
-  const __m512d factor = _mm512_set1_pd(1.0 / std::sqrt(mean + static_cast<double>(eps)));
+  const __m512d factor = _mm512_set1_pd(1.0 / std::sqrt(mean + eps));
   for (int64_t i = 0; i < k; i += 16) {
     const __mmask16 lanes = FirstLanes(k - i);
     const __m512 v = _mm512_maskz_loadu_ps(lanes, x + i);

@@ -13,12 +13,12 @@ TEST(RmsNorm, AgreesWithDouble) {
     for (const float size : {1.0f, 1e-20f, 1e25f}) {  // squares of the last would overflow f32
       const auto x = RandomFloats(k, 3, size), w = RandomFloats(k, 4);
       std::vector<float> y(static_cast<size_t>(k) + 1, 7.0f);
-      RmsNormRow(x.data(), w.data(), k, 1e-5f, y.data());
+      RmsNormRow(x.data(), w.data(), k, 1e-5, y.data());
       double squares = 0;
       for (const float v : x) squares += static_cast<double>(v) * v;
       std::vector<double> expected;
       for (size_t i = 0; i < x.size(); ++i) {
-        expected.push_back(x[i] / std::sqrt(squares / static_cast<double>(k) + static_cast<double>(1e-5f)) * w[i]);
+        expected.push_back(x[i] / std::sqrt(squares / static_cast<double>(k) + 1e-5) * w[i]);
       }
       EXPECT_LE(Nmse(expected.data(), y.data(), x.size()), 1e-13) << k << " " << size;
       EXPECT_EQ(y.back(), 7.0f);
