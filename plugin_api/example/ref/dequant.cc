@@ -233,6 +233,29 @@ void Mxfp4(const std::byte* src, int64_t count, float* dst) {
   });
 }
 
+// Scales[4] in unsigned e4m3, then four groups of 8 bytes: element j of a group is a low nibble, j + 8 the high one.
+float HalfOfUe4m3(int bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  if (bits == 0x7f) return 0.0f;
+  const float value = exponent == 0 ? static_cast<float>(fraction) * 0x1p-9f
+                                    : BitsToFloat(static_cast<uint32_t>(exponent + 120) << 23) *
+                                          (1.0f + static_cast<float>(fraction) / 8.0f);
+  return value * 0.5f;
+}
+
+void Nvfp4(const std::byte* src, int64_t count, float* dst) {
+  ForBlocks<64, 36>(src, count, dst, [](const std::byte* b, float* y) {
+    for (int group = 0; group < 4; ++group) {
+      const float d = HalfOfUe4m3(U8(b + group));
+      for (int j = 0; j < 8; ++j) {
+        const int q = U8(b + 4 + 8 * group + j);
+        y[16 * group + j] = d * static_cast<float>(kE2m1Twice[q & 15]);
+        y[16 * group + j + 8] = d * static_cast<float>(kE2m1Twice[q >> 4]);
+      }
+    }
+  });
+}
+
 struct Row {
   uint32_t format;
   DequantFn fn;
@@ -243,7 +266,7 @@ constexpr Row kRows[] = {
     {format_id::kQ5_1, Q51},      {format_id::kQ8_0, Q80},      {format_id::kQ2_K, Q2K},
     {format_id::kQ3_K, Q3K},      {format_id::kQ4_K, Q4K},      {format_id::kQ5_K, Q5K},
     {format_id::kQ6_K, Q6K},      {format_id::kIQ4_NL, Iq4Nl},  {format_id::kIQ4_XS, Iq4Xs},
-    {format_id::kMXFP4, Mxfp4},
+    {format_id::kMXFP4, Mxfp4},   {format_id::kNVFP4, Nvfp4},
 };
 
 }  // namespace
