@@ -29,6 +29,7 @@ struct ConfigPin {
   std::string on;     // a device, e.g. "cpu_avx512:0"
   std::string what_position;
   std::string on_position;
+  bool from_flag = false;  // of the command line: beats every pin of the file
 };
 
 enum class Objective : uint32_t { kDecode = 0, kPrefill = 1, kBoth = 2 };
