@@ -47,7 +47,7 @@ void WarnOfName(const std::string& path, Shard* shard) {
   const std::optional<ShardName> name = ParseShardName(path);
   if (!name || name->count == 1) return;
   shard->warnings.push_back(shard->name + ": is named as shard " + std::to_string(name->number) + " of " +
-                            std::to_string(name->count) + ", but has no split.count: taken as a whole model");
+                            std::to_string(name->count) + ", but its keys name no split set: taken as a whole model");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // What a vocabulary must be for a tokenizer to be built of it: the types, lengths and values of tokenizer.*.
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,39 +53,54 @@ Status CheckScores(const Metadata& metadata, uint64_t n_tokens) {
   return CheckLength(metadata, kScores, value->count, n_tokens);
 }
 
-// Checks the array of types and each token against its own. `token_types` stays empty where the file has none.
-Status CheckTypes(const Metadata& metadata, const std::vector<std::string_view>& tokens) {
-  std::vector<int64_t> types;
-  if (const MetaValue* value = metadata.Find(kTypes)) {
-    // Every reader takes these for 32-bit numbers; an array of bytes under this key is a broken converter's.
-    const bool wide = value->element == ValueType::kI32 || value->element == ValueType::kU32 ||
-                      value->element == ValueType::kI64 || value->element == ValueType::kU64;
-    if (value->type != ValueType::kArray || !wide) {
-      return metadata.Error(kTypes, "is " + DescribeValue(*value) + ": must be an array of i32");
-    }
-    MOTLEY_ASSIGN_OR_RETURN(types, metadata.GetInts(kTypes));
-    MOTLEY_RETURN_IF_ERROR(CheckLength(metadata, kTypes, types.size(), tokens.size()));
+// An array of strings, or nullptr where the key is absent.
+StatusOr<const MetaValue*> FindStringArray(const Metadata& metadata, std::string_view key) {
+  const MetaValue* value = metadata.Find(key);
+  if (value != nullptr && (value->type != ValueType::kArray || value->element != ValueType::kString)) {
+    return metadata.Error(key, "is " + DescribeValue(*value) + ": must be an array of strings");
   }
-  for (size_t i = 0; i < tokens.size(); ++i) {
+  return value;
+}
+
+// The types of the tokens; none where the file has none.
+StatusOr<std::vector<int64_t>> ReadTypes(const Metadata& metadata, uint64_t n_tokens) {
+  const MetaValue* value = metadata.Find(kTypes);
+  if (value == nullptr) return std::vector<int64_t>();
+  // Every reader takes these for 32-bit numbers; an array of bytes under this key is a broken converter's.
+  const bool wide = value->element == ValueType::kI32 || value->element == ValueType::kU32 ||
+                    value->element == ValueType::kI64 || value->element == ValueType::kU64;
+  if (value->type != ValueType::kArray || !wide) {
+    return metadata.Error(kTypes, "is " + DescribeValue(*value) + ": must be an array of i32");
+  }
+  MOTLEY_RETURN_IF_ERROR(CheckLength(metadata, kTypes, value->count, n_tokens));
+  return metadata.GetInts(kTypes);
+}
+
+Status CheckTokens(const Metadata& metadata, const MetaValue& tokens) {
+  MOTLEY_ASSIGN_OR_RETURN(const std::vector<int64_t> types, ReadTypes(metadata, tokens.count));
+  uint64_t i = 0;
+  for (StringCursor at(tokens); at.Next(); ++i) {
     if (!types.empty() && (types[i] < 0 || types[i] > kByteType)) {
       return metadata.Error(kTypes, At(i) + "= " + std::to_string(types[i]) + ": must be 0 to 6");
     }
     const bool is_byte = !types.empty() && types[i] == kByteType;
-    if ((is_byte || LooksLikeByteToken(tokens[i])) && !IsByteToken(tokens[i])) {
-      return metadata.Error(kTokens, At(i) + "= \"" + Printable(tokens[i]) + "\": a byte token must be <0x00> to <0xFF>");
+    if ((is_byte || LooksLikeByteToken(at.text())) && !IsByteToken(at.text())) {
+      return metadata.Error(kTokens,
+                            At(i) + "= \"" + Printable(at.text()) + "\": a byte token must be <0x00> to <0xFF>");
     }
   }
   return OkStatus();
 }
 
 Status CheckMerges(const Metadata& metadata) {
-  MOTLEY_ASSIGN_OR_RETURN(const auto merges, metadata.FindStrings(kMerges));
-  if (!merges) return OkStatus();
-  for (size_t i = 0; i < merges->size(); ++i) {
-    const std::string_view merge = (*merges)[i];
-    const size_t space = merge.find(' ', 1);
-    if (space == std::string_view::npos || space + 1 == merge.size()) {
-      return metadata.Error(kMerges, At(i) + "= \"" + Printable(merge) + "\": must be two tokens with a space between");
+  MOTLEY_ASSIGN_OR_RETURN(const MetaValue* merges, FindStringArray(metadata, kMerges));
+  if (merges == nullptr) return OkStatus();
+  uint64_t i = 0;
+  for (StringCursor at(*merges); at.Next(); ++i) {
+    const size_t space = at.text().find(' ', 1);
+    if (space == std::string_view::npos || space + 1 == at.text().size()) {
+      return metadata.Error(kMerges,
+                            At(i) + "= \"" + Printable(at.text()) + "\": must be two tokens with a space between");
     }
   }
   return OkStatus();
@@ -120,19 +134,19 @@ Status CheckPlainKeys(const Metadata& metadata) {
 
 Status CheckGgufVocabulary(const Metadata& metadata) {
   MOTLEY_RETURN_IF_ERROR(CheckPlainKeys(metadata));
-  MOTLEY_ASSIGN_OR_RETURN(const auto tokens, metadata.FindStrings(kTokens));
-  if (!tokens) {
+  MOTLEY_ASSIGN_OR_RETURN(const MetaValue* tokens, FindStringArray(metadata, kTokens));
+  if (tokens == nullptr) {
     // Without tokens the other lists have nothing to belong to.
     for (std::string_view key : {kScores, kTypes, kMerges}) {
       if (metadata.Has(key)) return metadata.Error(key, "is there, but " + std::string(kTokens) + " is missing");
     }
     return OkStatus();
   }
-  if (tokens->empty()) return metadata.Error(kTokens, "is empty");
-  MOTLEY_RETURN_IF_ERROR(CheckScores(metadata, tokens->size()));
-  MOTLEY_RETURN_IF_ERROR(CheckTypes(metadata, *tokens));
+  if (tokens->count == 0) return metadata.Error(kTokens, "is empty");
+  MOTLEY_RETURN_IF_ERROR(CheckScores(metadata, tokens->count));
+  MOTLEY_RETURN_IF_ERROR(CheckTokens(metadata, *tokens));
   MOTLEY_RETURN_IF_ERROR(CheckMerges(metadata));
-  return CheckTokenIds(metadata, tokens->size());
+  return CheckTokenIds(metadata, tokens->count);
 }
 
 }  // namespace motley

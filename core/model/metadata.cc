@@ -59,20 +59,6 @@ std::optional<double> LoadFloat(ValueType type, std::string_view bytes, uint64_t
   return std::nullopt;
 }
 
-// The strings of an array, whose lengths were checked when the file was opened. False where `bytes` is too short.
-template <typename Visit>
-bool ForEachString(std::string_view bytes, uint64_t count, Visit visit) {
-  for (uint64_t i = 0; i < count; ++i) {
-    if (bytes.size() < 8) return false;
-    const uint64_t length = Load<uint64_t>(bytes, 0);
-    bytes.remove_prefix(8);
-    if (length > bytes.size()) return false;
-    if (!visit(bytes.substr(0, length))) return true;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
-
 std::string TypeOf(const MetaValue& value) {
   if (value.type != ValueType::kArray) return std::string(ValueTypeName(value.type));
   return "an array of " + std::string(ValueTypeName(value.element));
@@ -114,6 +100,17 @@ StatusOr<std::optional<std::vector<T>>> FindArray(const Metadata& metadata, std:
 std::string_view ValueTypeName(ValueType type) {
   const uint32_t id = static_cast<uint32_t>(type);
   return id < kValueTypes ? kTypeNames[id] : "unknown";
+}
+
+bool StringCursor::Next() {
+  if (left_ == 0 || rest_.size() < 8) return false;
+  const uint64_t length = Load<uint64_t>(rest_, 0);
+  rest_.remove_prefix(8);
+  if (length > rest_.size()) return false;
+  text_ = rest_.substr(0, length);
+  rest_.remove_prefix(length);
+  --left_;
+  return true;
 }
 
 Metadata::Metadata(std::string origin, std::vector<MetaEntry> entries)
@@ -207,11 +204,7 @@ StatusOr<std::optional<std::vector<std::string_view>>> Metadata::FindStrings(std
   }
   std::vector<std::string_view> out;
   out.reserve(value->count);
-  const bool whole = ForEachString(value->bytes, value->count, [&](std::string_view text) {
-    out.push_back(text);
-    return true;
-  });
-  if (!whole) return Error(key, "is cut off");
+  for (StringCursor at(*value); at.Next();) out.push_back(at.text());
   return std::optional(std::move(out));
 }
 
@@ -259,7 +252,8 @@ std::string DescribeArray(const MetaValue& value) {
     return ++shown < kShown;
   };
   if (value.element == ValueType::kString) {
-    ForEachString(value.bytes, value.count, [&](std::string_view text) { return append(Quoted(text)); });
+    for (StringCursor at(value); at.Next() && append(Quoted(at.text()));) {
+    }
   } else if (value.element != ValueType::kArray) {
     while (shown < value.count && append(DescribeElement(value.element, value.bytes, shown))) {
     }

@@ -34,6 +34,21 @@ struct MetaValue {
   std::string_view bytes;              // little-endian as stored; of a string its text; of an array its elements
 };
 
+// The strings of an array, one after the other, without a list of them:
+//   for (StringCursor at(value); at.Next();) Use(at.text());
+// Ends early at a string that is cut off, which no opened file has.
+class StringCursor {
+ public:
+  explicit StringCursor(const MetaValue& value) : rest_(value.bytes), left_(value.count) {}
+  bool Next();
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view rest_;
+  uint64_t left_;
+  std::string_view text_;
+};
+
 struct MetaEntry {
   std::string_view key;
   MetaValue value;

@@ -12,7 +12,7 @@ using test::GgufString;
 using test::GgufWriter;
 using test::LittleEndian;
 
-constexpr uint32_t kU8 = 0, kI32 = 5, kF32 = 6, kString = 8, kArray = 9;
+constexpr uint32_t kU8 = 0, kI32 = 5, kString = 8, kArray = 9;
 
 std::string Header(uint64_t n_tensors, uint64_t n_pairs) {
   return "GGUF" + LittleEndian(3, 4) + LittleEndian(n_tensors, 8) + LittleEndian(n_pairs, 8);
