@@ -2,29 +2,38 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace motley {
 namespace {
 
-Status ReadArrays(const Metadata& metadata, VocabSource* source) {
-  MOTLEY_ASSIGN_OR_RETURN(auto tokens, metadata.FindStrings("tokenizer.ggml.tokens"));
-  MOTLEY_ASSIGN_OR_RETURN(auto merges, metadata.FindStrings("tokenizer.ggml.merges"));
-  MOTLEY_ASSIGN_OR_RETURN(auto types, metadata.FindInts("tokenizer.ggml.token_type"));
-  MOTLEY_ASSIGN_OR_RETURN(auto scores, metadata.FindFloats("tokenizer.ggml.scores"));
-  if (tokens) source->tokens = *std::move(tokens);
-  if (merges) source->merges = *std::move(merges);
-  if (scores) source->scores = *std::move(scores);
-  if (!types) return OkStatus();
-  source->token_types.reserve(types->size());
-  for (size_t i = 0; i < types->size(); ++i) {
-    const int64_t type = (*types)[i];
-    if (type < std::numeric_limits<int32_t>::min() || type > std::numeric_limits<int32_t>::max()) {
-      return metadata.Error("tokenizer.ggml.token_type",
-                            "[" + std::to_string(i) + "] = " + std::to_string(type) + ": must be 0..6");
+Status ReadTypes(const Metadata& metadata, std::string_view key, std::vector<int32_t>* types) {
+  MOTLEY_ASSIGN_OR_RETURN(const std::vector<int64_t> values, metadata.GetInts(key));
+  types->reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < std::numeric_limits<int32_t>::min() || values[i] > std::numeric_limits<int32_t>::max()) {
+      return metadata.Error(key, "[" + std::to_string(i) + "] = " + std::to_string(values[i]) + ": must be 0..6");
     }
-    source->token_types.push_back(static_cast<int32_t>(type));
+    types->push_back(static_cast<int32_t>(values[i]));
   }
+  return OkStatus();
+}
+
+Status ReadArrays(const Metadata& metadata, VocabSource* source) {
+  constexpr std::string_view kTokens = "tokenizer.ggml.tokens", kMerges = "tokenizer.ggml.merges",
+                             kScores = "tokenizer.ggml.scores", kTypes = "tokenizer.ggml.token_type";
+  if (metadata.Has(kTokens)) {
+    MOTLEY_ASSIGN_OR_RETURN(source->tokens, metadata.GetStrings(kTokens));
+  }
+  if (metadata.Has(kMerges)) {
+    MOTLEY_ASSIGN_OR_RETURN(source->merges, metadata.GetStrings(kMerges));
+  }
+  if (metadata.Has(kScores)) {
+    MOTLEY_ASSIGN_OR_RETURN(source->scores, metadata.GetFloats(kScores));
+  }
+  if (metadata.Has(kTypes)) MOTLEY_RETURN_IF_ERROR(ReadTypes(metadata, kTypes, &source->token_types));
   return OkStatus();
 }
 

@@ -88,8 +88,8 @@ def main():
     assert len(rows) == 30
     out = pathlib.Path(__file__).parent / "smollm2" / "tokens.json"
     out.parent.mkdir(exist_ok=True)
-    lines = ",\n".join("  " + json.dumps(row, ensure_ascii=True) for row in rows)
-    out.write_text("[\n" + lines + "\n]\n")
+    lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
+    out.write_text("[\n" + lines + "\n]\n", encoding="utf-8")
     print(f"{out.name}: {len(rows)} texts, {sum(len(r['ids']) for r in rows)} ids")
 
 

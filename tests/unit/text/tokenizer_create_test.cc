@@ -1,0 +1,119 @@
+// Tokenizer::Create over vocabularies with one fault each: refused, by the key's name.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/text/tokenizer.h"
+#include "tests/unit/text/tiny_vocab.h"
+
+namespace motley {
+namespace {
+
+using test::TinyVocab;
+
+std::string Refusal(const std::function<void(TinyVocab*)>& spoil, Code code = Code::kInvalidArgument) {
+  TinyVocab v;
+  v.Merge("a", "b");
+  spoil(&v);
+  const auto tokenizer = Tokenizer::Create(v.source);
+  EXPECT_FALSE(tokenizer.ok());
+  if (tokenizer.ok()) return "";
+  EXPECT_EQ(tokenizer.status().code(), code);
+  return tokenizer.status().message();
+}
+
+#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+TEST(FieldFailure, G08_ABadByteTokenIsRefused) {
+  for (const TokenType type : {TokenType::kByte, TokenType::kNormal}) {
+    const std::string m = Refusal([&](TinyVocab* v) { v->AddToken("<0x-1>", type); });
+    EXPECT_SAYS(m, "tokenizer.ggml.tokens[257]");
+    EXPECT_SAYS(m, "<0x-1>");
+  }
+  for (const char* text : {"<0x1>", "<0x>", "<0x123>", "<0xGG>", "A", ""}) {
+    EXPECT_SAYS(Refusal([&](TinyVocab* v) { v->AddToken(text, TokenType::kByte); }), "tokenizer.ggml.tokens[257]");
+  }
+}
+
+TEST(FieldFailure, G08_ABadMergeIsRefused) {
+  for (const char* merge : {"ab", "", " ", " a", "a ", "a  b", "a b c"}) {
+    const std::string m = Refusal([&](TinyVocab* v) { v->AddMerge(merge); });
+    EXPECT_SAYS(m, "tokenizer.ggml.merges[1]");
+    EXPECT_SAYS(m, "one space");
+  }
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("a zzz"); }), "\"zzz\" is not in tokenizer.ggml.tokens");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("zzz a"); }), "\"zzz\" is not in tokenizer.ggml.tokens");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("b a"); }), "\"ba\" is not in tokenizer.ggml.tokens");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("a b"); }), "tokenizer.ggml.merges[1] = \"a b\": is there twice");
+}
+
+TEST(FieldFailure, G08_ASpecialIdOutsideTheVocabularyIsRefused) {
+  const std::pair<const char*, std::optional<int64_t> VocabSource::*> ids[] = {
+      {"tokenizer.ggml.bos_token_id", &VocabSource::bos_id},
+      {"tokenizer.ggml.eos_token_id", &VocabSource::eos_id},
+      {"tokenizer.ggml.eot_token_id", &VocabSource::eot_id},
+      {"tokenizer.ggml.eom_token_id", &VocabSource::eom_id},
+      {"tokenizer.ggml.unknown_token_id", &VocabSource::unk_id},
+      {"tokenizer.ggml.seperator_token_id", &VocabSource::sep_id},
+      {"tokenizer.ggml.padding_token_id", &VocabSource::pad_id},
+  };
+  for (const auto& [key, member] : ids) {
+    for (const int64_t id : {int64_t{257}, int64_t{-1}, int64_t{1} << 32, INT64_MAX}) {
+      const std::string m = Refusal([&, member = member](TinyVocab* v) { v->source.*member = id; });
+      EXPECT_SAYS(m, key);
+      EXPECT_SAYS(m, std::to_string(id));
+      EXPECT_SAYS(m, "0..256");
+    }
+  }
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.add_bos = true; }), "tokenizer.ggml.add_bos_token");
+}
+
+TEST(FieldFailure, G08_CountsAndTypesThatDoNotFitAreRefused) {
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types.pop_back(); }), "tokenizer.ggml.token_type has 256");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.scores = {1.0f}; }), "tokenizer.ggml.scores has 1");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types[9] = 7; }), "tokenizer.ggml.token_type[9] = 7");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types[9] = -1; }), "tokenizer.ggml.token_type[9] = -1");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.tokens.clear(); }), "tokenizer.ggml.tokens is missing");
+}
+
+TEST(FieldFailure, G08_TokensThatAreTheSameOrNotTextAreRefused) {
+  const std::string m = Refusal([](TinyVocab* v) { v->AddToken("ab"); });
+  EXPECT_SAYS(m, "tokenizer.ggml.tokens[257]");
+  EXPECT_SAYS(m, "tokenizer.ggml.tokens[256]");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddToken("x\xFF"); }), "tokenizer.ggml.tokens[257]");
+}
+
+TEST(TokenizerCreate, AnUnknownKindIsNamed) {
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = "llama"; }, Code::kUnimplemented), "\"llama\"");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = ""; }), "tokenizer.ggml.model is missing");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = "nonsense"; }, Code::kUnimplemented), "\"nonsense\"");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = ""; }, Code::kUnimplemented), "tokenizer.ggml.pre");
+}
+
+TEST(TokenizerCreate, AFileWithoutTypesHasNormalTokens) {
+  TinyVocab v;
+  v.source.token_types.clear();
+  const auto t = Tokenizer::Create(v.source);
+  ASSERT_TRUE(t.ok()) << t.status().ToString();
+  EXPECT_EQ(t->type(5), TokenType::kNormal);
+}
+
+TEST(TokenizerCreate, TheSourceNeedNotOutliveIt) {
+  std::optional<Tokenizer> t;
+  {
+    TinyVocab v("llama-bpe");
+    v.Word("hello");
+    auto made = Tokenizer::Create(v.source);
+    ASSERT_TRUE(made.ok());
+    t.emplace(*std::move(made));
+  }
+  const auto ids = t->Encode("hello");
+  ASSERT_TRUE(ids.ok());
+  ASSERT_EQ(ids->size(), 1u);
+  EXPECT_EQ(t->TokenBytes(ids->front()), "hello");
+}
+
+}  // namespace
+}  // namespace motley
