@@ -27,8 +27,11 @@ class HostDevice;
 class HostProgram {
  public:
   // TEMPs are placed by PlanWorkspace, for programs that run nodes in the graph's order.
-  explicit HostProgram(CheckedGraph graph) : graph_(std::move(graph)) {
+  explicit HostProgram(CheckedGraph graph) : HostProgram(std::move(graph), {}) {
     plan_ = PlanWorkspace(graph_, kHostAlignment);
+  }
+  // For programs that run nodes in an order of their own: `plan` keeps apart what they need apart.
+  HostProgram(CheckedGraph graph, WorkspacePlan plan) : graph_(std::move(graph)), plan_(std::move(plan)) {
     used_.assign(graph_.tensors.size(), 0);
     for (const GraphNode& node : graph_.nodes) {
       for (const uint32_t id : node.in) {

@@ -55,6 +55,9 @@ void PackTiles(WeightFormat format, const uint8_t* rows, int64_t n_out, int64_t 
 // Row `row` of a packed weight, dequantised: the same values as from the stored bytes.
 void UnpackRow(WeightFormat format, const uint8_t* packed, int64_t k, int64_t row, float* out);
 
+// `count` stored F32, F16 or BF16 values, as floats.
+void ConvertToFloat(WeightFormat format, const uint8_t* from, int64_t count, float* to);
+
 void RmsNormRow(const float* x, const float* weight, int64_t k, double eps, float* y);  // y may be x
 void SwigluRow(const float* gate, const float* up, int64_t k, float* y);
 void AddRow(const float* a, const float* b, int64_t k, float* y);

@@ -245,17 +245,19 @@ void UnpackRow(F format, const uint8_t* packed, int64_t k, int64_t row, float* o
   const uint8_t* tile = packed + row / kTileRows * TileBytes(format, k);
   const int lane = static_cast<int>(row % kTileRows);
   if (IsQuantised(format)) return UnpackQuantisedRow(format, tile, k, lane, out);
-  for (int64_t i = 0; i < k; ++i) {
+  const int64_t elem = format == F::kF32 ? 4 : 2;
+  for (int64_t i = 0; i < k; ++i) ConvertToFloat(format, tile + (i * kTileRows + lane) * elem, 1, out + i);
+}
+
+void ConvertToFloat(F format, const uint8_t* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i) {
     if (format == F::kF32) {
-      std::memcpy(out + i, tile + i * 64 + lane * 4, 4);
+      std::memcpy(to + i, from + i * 4, 4);
+    } else if (format == F::kF16) {
+      to[i] = Half(Load16(from + i * 2));
     } else {
-      const uint16_t bits = Load16(tile + i * 32 + lane * 2);
-      const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-      if (format == F::kF16) {
-        out[i] = Half(bits);
-      } else {
-        std::memcpy(out + i, &wide, 4);
-      }
+      const uint32_t wide = static_cast<uint32_t>(Load16(from + i * 2)) << 16;
+      std::memcpy(to + i, &wide, 4);
     }
   }
 }

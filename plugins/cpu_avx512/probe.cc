@@ -1,0 +1,69 @@
+#include "plugins/cpu_avx512/probe.h"
+
+#include <cpuid.h>
+
+#include <cstdio>
+
+namespace motley::cpu {
+namespace {
+
+CpuidRegisters Cpuid(uint32_t leaf, uint32_t sub_leaf) {
+  CpuidRegisters r{};
+  __cpuid_count(leaf, sub_leaf, r.eax, r.ebx, r.ecx, r.edx);
+  return r;
+}
+
+uint64_t Xcr0() {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+
+void Need(bool present, const char* name, std::string* missing) {
+  if (present) return;
+  if (!missing->empty()) *missing += ", ";
+  *missing += name;
+}
+
+}  // namespace
+
+const CpuSource& ThisCpu() {
+  static constexpr CpuSource kSource = {Cpuid, Xcr0};
+  return kSource;
+}
+
+CpuFeatures ProbeCpu(const CpuSource& source) {
+  CpuFeatures f;
+  const uint32_t last_leaf = source.cpuid(0, 0).eax;
+  const CpuidRegisters one = source.cpuid(1, 0);
+  const CpuidRegisters seven = last_leaf >= 7 ? source.cpuid(7, 0) : CpuidRegisters{};
+  const CpuidRegisters seven_one = seven.eax >= 1 ? source.cpuid(7, 1) : CpuidRegisters{};
+  f.fma = one.ecx >> 12 & 1;
+  f.f16c = one.ecx >> 29 & 1;
+  f.avx512f = seven.ebx >> 16 & 1;
+  f.avx512dq = seven.ebx >> 17 & 1;
+  f.avx512bw = seven.ebx >> 30 & 1;
+  f.avx512vl = seven.ebx >> 31 & 1;
+  f.avx512vnni = seven.ecx >> 11 & 1;
+  f.avx512bf16 = seven_one.eax >> 5 & 1;
+  Need(f.avx512f, "avx512f", &f.missing);
+  Need(f.avx512bw, "avx512bw", &f.missing);
+  Need(f.avx512vl, "avx512vl", &f.missing);
+  Need(f.avx512dq, "avx512dq", &f.missing);
+  Need(f.fma, "fma", &f.missing);
+  Need(f.f16c, "f16c", &f.missing);
+  // SSE, AVX, opmask, upper halves of zmm0-15, zmm16-31.
+  constexpr uint64_t kZmmState = 0xe6;
+  const bool osxsave = one.ecx >> 27 & 1;
+  const uint64_t xcr0 = osxsave ? source.xcr0() : 0;
+  f.system_saves_zmm = (xcr0 & kZmmState) == kZmmState;
+  if (!f.system_saves_zmm) {
+    char text[96];
+    std::snprintf(text, sizeof text, "the system's support of zmm registers (XCR0 = 0x%llx, needs 0xe6)",
+                  static_cast<unsigned long long>(xcr0));
+    Need(false, text, &f.missing);
+  }
+  return f;
+}
+
+}  // namespace motley::cpu

@@ -1,0 +1,31 @@
+// Which features this CPU has and the system lets programs use. Baseline code: runs on any x86-64.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace motley::cpu {
+
+// What CPUID and XGETBV say; tests make their own.
+struct CpuidRegisters {
+  uint32_t eax, ebx, ecx, edx;
+};
+struct CpuSource {
+  CpuidRegisters (*cpuid)(uint32_t leaf, uint32_t sub_leaf);
+  uint64_t (*xcr0)();  // called only where CPUID says that it may be
+};
+const CpuSource& ThisCpu();
+
+struct CpuFeatures {
+  // Names as in /proc/cpuinfo. All of the first group are needed.
+  bool avx512f = false, avx512bw = false, avx512vl = false, avx512dq = false, fma = false, f16c = false;
+  bool avx512vnni = false, avx512bf16 = false;
+  bool system_saves_zmm = false;  // XCR0
+
+  bool usable() const { return missing.empty(); }
+  std::string missing;  // "avx512bw, avx512vl", or that the system does not save the registers
+};
+
+CpuFeatures ProbeCpu(const CpuSource& source);
+
+}  // namespace motley::cpu

@@ -1,0 +1,214 @@
+#include "plugins/cpu_avx512/program.h"
+
+#include <algorithm>
+
+namespace motley::cpu {
+
+using plugin::Fail;
+using plugin::Fault;
+using plugin::GraphNode;
+using plugin::RunArgs;
+
+namespace {
+
+constexpr int kPhases = 3;  // counters a step
+constexpr uint64_t kLine = 64;
+
+uint64_t Lines(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+}  // namespace
+
+CpuProgram::CpuProgram(plugin::CheckedGraph graph, StepPlan plan, plugin::Team* team, const KernelChoice* kernels)
+    : HostProgram(std::move(graph), std::move(plan.temps)), team_(team), kernels_(kernels), steps_(std::move(plan.steps)) {
+  attention_.resize(steps_.size());
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (steps_[s].kind == StepKind::kAttention) attention_[s] = MakeAttention(steps_[s].node);
+  }
+  // All layers read the same step data; each set is checked once.
+  for (size_t n = 0; n < this->graph().nodes.size(); ++n) {
+    const GraphNode& node = this->graph().nodes[n];
+    if (node.schema->op != Op::kATTENTION) continue;
+    const auto same = [&](size_t other) {
+      const GraphNode& o = this->graph().nodes[other];
+      // position, slot; row_start, kv_len, seq_row, pages, counts; and the number of pages.
+      return std::equal(node.in.begin() + 5, node.in.begin() + 7, o.in.begin() + 5) &&
+             std::equal(node.in.begin() + 8, node.in.begin() + 13, o.in.begin() + 8) &&
+             node.I64("page_tokens") == o.I64("page_tokens") &&
+             this->graph().tensors[node.in[13]].dims[0] == this->graph().tensors[o.in[13]].dims[0];
+    };
+    if (std::none_of(checked_attention_.begin(), checked_attention_.end(), same)) checked_attention_.push_back(n);
+  }
+  PlanScratch();
+  notes_ = std::to_string(this->graph().nodes.size()) + " nodes in " + std::to_string(steps_.size()) + " steps, " +
+           std::to_string(team_->threads()) + " threads; " + kernels_->notes;
+}
+
+AttentionStep CpuProgram::MakeAttention(size_t index) const {
+  const GraphNode& node = graph().nodes[index];
+  AttentionStep step{};
+  step.node = index;
+  step.page_tokens = node.I64("page_tokens");
+  AttentionCall& c = step.call;
+  c.n_heads = node.I64("n_heads");
+  c.n_kv_heads = node.I64("n_kv_heads");
+  c.head_dim = node.I64("head_dim");
+  c.v_dim = node.I64("v_dim");
+  c.rotary_dim = node.I64("rotary_dim");
+  c.rope_style = node.I64("rope_style");
+  c.page_tokens = step.page_tokens;
+  c.half = node.I64("kv_format") == plugin::format_id::kF16;
+  c.scale = static_cast<float>(node.F64("scale"));
+  c.norm_eps = node.F64("qk_norm_eps");
+  const int64_t group = c.n_heads / c.n_kv_heads;
+  step.heads_per_item = std::min(group, kMaxQueries);
+  while (group % step.heads_per_item != 0) --step.heads_per_item;
+  step.items_per_row = c.n_heads / step.heads_per_item;
+  const std::vector<int64_t> max = graph().MaxDims();
+  const int64_t pages = plugin::CheckedGraph::Extent(graph().tensors[node.in[11]].dims[1], max);
+  step.max_chunks = (pages * step.page_tokens + kKeyChunk - 1) / kKeyChunk;
+  step.split_rows = std::max<int64_t>(1, team_->threads() / step.items_per_row);
+  return step;
+}
+
+void CpuProgram::PlanScratch() {
+  const std::vector<int64_t> max = graph().MaxDims();
+  uint64_t blocks = 0, floats = 0, parts = 0, own_blocks = 0, own_floats = 0, kernel = kLinearScratchBytes;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    if (step.kind == StepKind::kLinear) {
+      const uint64_t width = static_cast<uint64_t>(step.width);
+      const uint64_t rows = static_cast<uint64_t>(
+          plugin::CheckedGraph::Extent(graph().tensors[step.a].dims[0], max));
+      const uint64_t row_blocks = width / 32 * sizeof(ActivationBlock), row_floats = Lines(width * sizeof(float));
+      if (step.quantised) {
+        blocks = std::max(blocks, rows * row_blocks);
+        own_blocks = std::max(own_blocks, kOwnRows * row_blocks);
+      }
+      if (step.before != Step::Before::kNothing) {
+        if (step.floats) floats = std::max(floats, rows * row_floats);
+        own_floats = std::max(own_floats, kOwnRows * row_floats);
+      }
+    } else if (step.kind == StepKind::kAttention) {
+      const AttentionStep& a = attention_[s];
+      kernel = std::max<uint64_t>(kernel, static_cast<uint64_t>(AttentionScratchBytes(a.call.head_dim, a.call.v_dim)));
+      parts = std::max(parts, static_cast<uint64_t>(a.split_rows * a.max_chunks * a.call.n_heads * (a.call.v_dim + 2)) *
+                                  sizeof(float));
+    }
+  }
+  Layout& l = layout_;
+  l.counters = sizeof(Barrier);
+  l.blocks = l.counters + steps_.size() * kPhases * sizeof(Counter);
+  l.floats = l.blocks + Lines(blocks);
+  l.parts = l.blocks;  // never needed at once with the activations of a linear
+  l.own = l.blocks + std::max(Lines(blocks) + Lines(floats), Lines(parts));
+  l.own_blocks = Lines(kernel);
+  l.own_floats = l.own_blocks + Lines(own_blocks);
+  // A page apart and a line more, so that threads meet neither in a line nor in a cache set.
+  l.own_bytes = (l.own_floats + Lines(own_floats) + 4095) / 4096 * 4096 + kLine;
+  l.bytes = l.own + l.own_bytes * team_->threads();
+}
+
+uint64_t CpuProgram::ScratchBytes() const { return layout_.bytes; }
+
+uint64_t CpuProgram::WeightBytes(uint32_t tensor) const {
+  const plugin::GraphTensor& t = graph().tensors[tensor];
+  return static_cast<uint64_t>(PackedBytes(static_cast<WeightFormat>(t.dtype), t.dims[0], t.dims[1]));
+}
+
+Counter& CpuProgram::CounterOf(const RunArgs& args, size_t step, int phase) const {
+  return reinterpret_cast<Counter*>(args.scratch + layout_.counters)[step * kPhases + static_cast<size_t>(phase)];
+}
+
+// ---- Step data: all of it, before anything is written ------------------------------------------------------------
+
+Fault CpuProgram::CheckStepData(const RunArgs& args) const {
+  for (const Step& step : steps_) {
+    const bool embed = step.kind == StepKind::kEmbed;
+    if (!embed && step.kind != StepKind::kGatherRows) continue;
+    const uint32_t index = embed ? step.a : step.b, table = embed ? step.b : step.a;
+    Fault fault = plugin::CheckIndices(embed ? "token" : "row", args.As<int32_t>(index), Rows(args, index),
+                                       Rows(args, table));
+    if (fault.ok()) continue;
+    fault.node = static_cast<int64_t>(step.node);
+    return fault;
+  }
+  for (const size_t n : checked_attention_) {
+    Fault fault = CheckAttentionData(graph().nodes[n], args);
+    if (fault.ok()) continue;
+    fault.node = static_cast<int64_t>(n);
+    return fault;
+  }
+  return {};
+}
+
+Fault CpuProgram::CheckAttentionData(const GraphNode& node, const RunArgs& args) const {
+  MOTLEY_TRY(plugin::CheckCounts(args.As<int32_t>(node.in[12]), args.dims, args.dim_count));
+  plugin::AttentionStep step;
+  step.n_tokens = Rows(args, node.in[0]);
+  step.n_seqs = Rows(args, node.in[9]);
+  step.position = args.As<int32_t>(node.in[5]);
+  step.slot = args.As<int32_t>(node.in[6]);
+  step.row_start = args.As<int32_t>(node.in[8]);
+  step.kv_len = args.As<int32_t>(node.in[9]);
+  step.seq_row = args.As<int32_t>(node.in[10]);
+  step.pages = args.As<int32_t>(node.in[11]);
+  step.max_seqs = Rows(args, node.in[11]);
+  step.max_pages = args.Extent(graph().tensors[node.in[11]].dims[1]);
+  step.kv_pages = Rows(args, node.in[13]);
+  step.page_tokens = node.I64("page_tokens");
+  return plugin::CheckAttentionStep(step);
+}
+
+// ---- The run -------------------------------------------------------------------------------------------------------
+
+Fault CpuProgram::Run(const RunArgs& args) {
+  MOTLEY_TRY(CheckStepData(args));
+  Barrier* barrier = reinterpret_cast<Barrier*>(args.scratch);
+  barrier->Reset();
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    for (int phase = 0; phase < kPhases; ++phase) CounterOf(args, s, phase).Reset();
+  }
+  team_->Run([&](uint32_t i, uint32_t n) {
+    Member m{&args, i, n, barrier, 0, args.scratch + layout_.own + i * layout_.own_bytes};
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      if (s > 0) barrier->Wait(n, &m.round);
+      RunStep(s, m);
+    }
+  });
+  return {};
+}
+
+void CpuProgram::RunStep(size_t step, Member& m) const {
+  switch (steps_[step].kind) {
+    case StepKind::kLinear: return RunLinear(step, m);
+    case StepKind::kAttention: return RunAttention(step, m);
+    default: return RunRows(steps_[step], m);
+  }
+}
+
+void CpuProgram::RunRows(const Step& step, const Member& m) const {
+  const RunArgs& args = *m.args;
+  const auto [begin, end] = plugin::Share(Rows(args, step.y), m.i, m.n);
+  const int64_t w = step.width;
+  float* y = args.As<float>(step.y);
+  for (int64_t r = begin; r < end; ++r) {
+    float* to = y + r * w;
+    switch (step.kind) {
+      case StepKind::kEmbed:
+        UnpackRow(static_cast<WeightFormat>(graph().tensors[step.b].dtype), args.As<uint8_t>(step.b), w,
+                  args.As<int32_t>(step.a)[r], to);
+        break;
+      case StepKind::kRmsNorm:
+        RmsNormRow(args.As<float>(step.a) + r * w, args.As<float>(step.b), w, step.eps, to);
+        break;
+      case StepKind::kSwiglu: SwigluRow(args.As<float>(step.a) + r * w, args.As<float>(step.b) + r * w, w, to); break;
+      case StepKind::kAdd: AddRow(args.As<float>(step.a) + r * w, args.As<float>(step.b) + r * w, w, to); break;
+      case StepKind::kGatherRows:
+        std::memcpy(to, args.As<float>(step.a) + args.As<int32_t>(step.b)[r] * w, static_cast<size_t>(w) * sizeof(float));
+        break;
+      default: break;
+    }
+  }
+}
+
+}  // namespace motley::cpu

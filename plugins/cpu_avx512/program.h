@@ -1,0 +1,89 @@
+// A compiled segment: steps run by all members of the device's team in one team_run, with barriers between them.
+#pragma once
+
+#include <motley/host_device.hpp>
+#include <motley/step_check.hpp>
+
+#include <string>
+#include <vector>
+
+#include "plugins/cpu_avx512/kernel_table.h"
+#include "plugins/cpu_avx512/kernels/attention.h"
+#include "plugins/cpu_avx512/steps.h"
+#include "plugins/cpu_avx512/sync.h"
+
+namespace motley::cpu {
+
+// Layouts of weights: 256 + the stored format. Of pages: see kernels/attention.h.
+constexpr uint32_t kPackedLayout = 256;
+constexpr uint32_t kKvTiled = 1, kKvRows = 2;
+constexpr uint32_t KvLayout(int64_t page_tokens) { return page_tokens % kKeyTile == 0 ? kKvTiled : kKvRows; }
+
+// Up to so many rows every thread prepares the activations of a linear for itself, which saves a barrier.
+constexpr int64_t kOwnRows = 4;
+
+// The attributes and tensors of an attention node.
+struct AttentionStep {
+  size_t node;
+  int64_t page_tokens;
+  int64_t heads_per_item;     // query heads that one call of Attend takes
+  int64_t items_per_row;      // n_heads / heads_per_item
+  int64_t split_rows;         // with at most so many rows in the step, threads share rows by chunks
+  int64_t max_chunks;
+  AttentionCall call;         // with null pointers
+};
+
+class CpuProgram : public plugin::HostProgram {
+ public:
+  // The graph's nodes, formats and layouts are supported (device.cc checks).
+  CpuProgram(plugin::CheckedGraph graph, StepPlan plan, plugin::Team* team, const KernelChoice* kernels);
+
+  plugin::Fault Run(const plugin::RunArgs& args) override;
+  uint64_t ScratchBytes() const override;
+  uint32_t Kernels() const override { return static_cast<uint32_t>(steps_.size()); }
+  std::string_view Notes() const override { return notes_; }
+  uint64_t WeightBytes(uint32_t tensor) const override;
+
+ private:
+  // Memory behind the TEMPs: sync, [parts of attention | activations], then each thread's own.
+  struct Layout {
+    uint64_t counters, blocks, floats, parts, own;  // offsets
+    uint64_t own_bytes;
+    uint64_t own_blocks, own_floats;                // in a thread's own memory; kernel scratch is at 0
+    uint64_t bytes;
+  };
+  // One member's view of a run.
+  struct Member {
+    const plugin::RunArgs* args;
+    uint32_t i, n;
+    Barrier* barrier;
+    uint32_t round = 0;
+    std::byte* own;
+  };
+
+  void PlanScratch();
+  AttentionStep MakeAttention(size_t node) const;
+  plugin::Fault CheckStepData(const plugin::RunArgs& args) const;
+  plugin::Fault CheckAttentionData(const plugin::GraphNode& node, const plugin::RunArgs& args) const;
+
+  void RunStep(size_t step, Member& m) const;
+  void RunLinear(size_t step, Member& m) const;
+  void PrepareRows(const Step& step, const Member& m, int64_t rows, int64_t begin, int64_t end,
+                   ActivationBlock* blocks, float* floats) const;
+  void RunAttention(size_t step, Member& m) const;
+  void RunRows(const Step& step, const Member& m) const;
+  Counter& CounterOf(const plugin::RunArgs& args, size_t step, int phase) const;
+  int64_t Rows(const plugin::RunArgs& args, uint32_t tensor) const {
+    return args.Extent(graph().tensors[tensor].dims[0]);
+  }
+
+  plugin::Team* const team_;
+  const KernelChoice* const kernels_;
+  std::vector<Step> steps_;
+  std::vector<AttentionStep> attention_;   // by step; only those of attention
+  std::vector<size_t> checked_attention_;  // nodes with step data unlike those of any other
+  Layout layout_{};
+  std::string notes_;
+};
+
+}  // namespace motley::cpu

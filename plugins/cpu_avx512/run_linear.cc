@@ -1,0 +1,91 @@
+// A step of linears: activations prepared (norm or swiglu, rounding), then tiles handed out to the threads.
+#include <algorithm>
+
+#include "plugins/cpu_avx512/program.h"
+
+namespace motley::cpu {
+namespace {
+
+// Tiles are handed out in fours: what the kernels take at once.
+constexpr int64_t kUnitTiles = 4;
+
+int64_t Units(const LinearPart& part) { return (Tiles(part.n_out) + kUnitTiles - 1) / kUnitTiles; }
+
+}  // namespace
+
+void CpuProgram::PrepareRows(const Step& step, const Member& m, int64_t rows, int64_t begin, int64_t end,
+                             ActivationBlock* blocks, float* floats) const {
+  const int64_t k = step.width;
+  const float* a = m.args->As<float>(step.a);
+  float* own = reinterpret_cast<float*>(m.own + layout_.own_floats);
+  for (int64_t r = begin; r < end; ++r) {
+    const float* row = a + r * k;
+    if (step.before != Step::Before::kNothing) {
+      float* to = step.floats ? floats + r * k : own;
+      if (step.before == Step::Before::kRmsNorm) {
+        RmsNormRow(row, m.args->As<float>(step.b), k, step.eps, to);
+      } else {
+        SwigluRow(row, m.args->As<float>(step.b) + r * k, k, to);
+      }
+      row = to;
+    }
+    if (step.quantised) QuantiseRows(row, 0, rows, k, r, r + 1, blocks);
+  }
+}
+
+void CpuProgram::RunLinear(size_t index, Member& m) const {
+  const Step& step = steps_[index];
+  const plugin::RunArgs& args = *m.args;
+  const int64_t rows = Rows(args, step.a), k = step.width;
+  if (rows == 0) return;
+
+  const bool own = rows <= kOwnRows;
+  auto* blocks = reinterpret_cast<ActivationBlock*>(own ? m.own + layout_.own_blocks : args.scratch + layout_.blocks);
+  auto* floats = reinterpret_cast<float*>(own ? m.own + layout_.own_floats : args.scratch + layout_.floats);
+  if (own) {
+    PrepareRows(step, m, rows, 0, rows, blocks, floats);
+  } else if (step.quantised || step.before != Step::Before::kNothing) {
+    const auto [begin, end] = plugin::Share(rows, m.i, m.n);
+    PrepareRows(step, m, rows, begin, end, blocks, floats);
+    m.barrier->Wait(m.n, &m.round);
+  }
+
+  int64_t units = 0;
+  for (const LinearPart& part : step.parts) units += Units(part);
+  const int64_t rows_at_once = RowsPerCall(k), row_cuts = (rows + rows_at_once - 1) / rows_at_once;
+  const int64_t items = units * row_cuts;
+  // Small enough pieces that the last one does not keep the others waiting, large enough to be long streams.
+  const int64_t piece = std::max<int64_t>(1, items / (m.n * 8));
+  Counter& counter = CounterOf(args, index, 0);
+  for (int64_t from = counter.Take(piece); from < items; from = counter.Take(piece)) {
+    for (int64_t item = from; item < std::min(from + piece, items);) {
+      // As many units of one part and one cut of rows as there are.
+      int64_t unit = item % units;
+      const int64_t row = item / units * rows_at_once;
+      size_t p = 0;
+      while (unit >= Units(step.parts[p])) unit -= Units(step.parts[p++]);
+      const LinearPart& part = step.parts[p];
+      const int64_t count = std::min(std::min(from + piece, items) - item, Units(part) - unit);
+      LinearCall call{};
+      call.format = part.format;
+      call.weight = args.As<uint8_t>(part.weight);
+      call.n_out = part.n_out;
+      call.n_in = k;
+      call.x = step.before == Step::Before::kNothing ? args.As<float>(step.a) : floats;
+      call.x_stride = k;
+      call.blocks = blocks;
+      call.rows = rows;
+      call.y = args.As<float>(part.y);
+      call.y_stride = part.n_out;
+      call.bias = part.bias == kNone ? nullptr : args.As<float>(part.bias);
+      call.residual = part.residual == kNone ? nullptr : args.As<float>(part.residual);
+      call.residual_stride = part.n_out;
+      const LinearFn run = IsQuantised(part.format) ? kernels_->quantised : kernels_->floats;
+      run(call, unit * kUnitTiles, std::min((unit + count) * kUnitTiles, Tiles(part.n_out)), row,
+          std::min(row + rows_at_once, rows), m.own);
+      item += count;
+    }
+  }
+}
+
+}  // namespace motley::cpu

@@ -1,0 +1,81 @@
+#include "plugins/cpu_avx512/probe.h"
+
+#include <gtest/gtest.h>
+
+#include "plugins/cpu_avx512/kernel_table.h"
+
+namespace motley::cpu {
+namespace {
+
+// A made-up CPU. Every bit is there unless a test takes it away.
+struct FakeCpu {
+  uint32_t last_leaf = 7, one_ecx = ~0u, seven_ebx = ~0u, seven_ecx = ~0u;
+  uint64_t xcr0 = 0xe7;
+};
+FakeCpu fake;
+
+CpuFeatures Probe() {
+  const CpuSource source = {
+      [](uint32_t leaf, uint32_t sub_leaf) -> CpuidRegisters {
+        if (leaf == 0) return {fake.last_leaf, 0, 0, 0};
+        if (leaf == 1) return {0, 0, fake.one_ecx, 0};
+        if (leaf == 7 && sub_leaf == 0) return {1, fake.seven_ebx, fake.seven_ecx, 0};
+        return {1u << 5, 0, 0, 0};
+      },
+      [] { return fake.xcr0; }};
+  return ProbeCpu(source);
+}
+
+TEST(FieldFailure, L04_EachMissingBitIsNamed) {
+  fake = {};
+  EXPECT_TRUE(Probe().usable());
+  const struct {
+    int bit;
+    const char* name;
+  } needed[] = {{16, "avx512f"}, {17, "avx512dq"}, {30, "avx512bw"}, {31, "avx512vl"}};
+  for (const auto& need : needed) {
+    fake = {};
+    fake.seven_ebx &= ~(1u << need.bit);
+    EXPECT_EQ(Probe().missing, need.name);
+  }
+  fake = {};
+  fake.one_ecx &= ~(1u << 12);
+  EXPECT_EQ(Probe().missing, "fma");
+  fake = {};
+  fake.one_ecx &= ~(1u << 29);
+  EXPECT_EQ(Probe().missing, "f16c");
+  fake = {};
+  fake.last_leaf = 4;  // a CPU without leaf 7: its answer there is not to be trusted
+  EXPECT_EQ(Probe().missing, "avx512f, avx512bw, avx512vl, avx512dq");
+}
+
+TEST(FieldFailure, L04_TheSystemMustSaveTheRegisters) {
+  fake = {};
+  fake.xcr0 = 0x7;  // AVX alone
+  EXPECT_FALSE(Probe().usable());
+  EXPECT_NE(Probe().missing.find("XCR0 = 0x7"), std::string::npos) << Probe().missing;
+  fake = {};
+  fake.one_ecx &= ~(1u << 27);  // no xgetbv: it may not be called
+  EXPECT_NE(Probe().missing.find("XCR0"), std::string::npos);
+  EXPECT_FALSE(Probe().system_saves_zmm);
+}
+
+TEST(KernelTable, TakesTheBestAndSaysWhyOthersAreNotUsed) {
+  fake = {};
+  KernelChoice choice = ChooseKernels(Probe(), "auto");
+  EXPECT_EQ(choice.quantised, &LinearVnni);
+  EXPECT_EQ(choice.floats, &LinearFloat);
+  EXPECT_EQ(choice.fault, "");
+  fake.seven_ecx &= ~(1u << 11);
+  choice = ChooseKernels(Probe(), "auto");
+  EXPECT_EQ(choice.quantised, &LinearBw);
+  EXPECT_NE(choice.notes.find("vnni refused: this CPU has no avx512_vnni"), std::string::npos) << choice.notes;
+  EXPECT_NE(ChooseKernels(Probe(), "vnni").fault, "");
+  fake = {};
+  choice = ChooseKernels(Probe(), "avx512bw");
+  EXPECT_EQ(choice.quantised, &LinearBw);
+  EXPECT_EQ(choice.fault, "");
+}
+
+}  // namespace
+}  // namespace motley::cpu
