@@ -267,9 +267,11 @@ Status TokenizerBuilder::ReadMerge(size_t i, std::string* merged) {
   }
   // Were these kept, plain text could become a control token, or come back as another text.
   if (!IsPlain(left) || !IsPlain(right) || !IsPlain(whole)) return OkStatus();
-  merged->assign(out_.TokenBytes(left));
-  merged->append(out_.TokenBytes(right));
-  if (out_.TokenBytes(whole) != *merged) return OkStatus();
+  if (!is_alphabet_[left] || !is_alphabet_[right] || !is_alphabet_[whole]) {
+    merged->assign(out_.TokenBytes(left));
+    merged->append(out_.TokenBytes(right));
+    if (out_.TokenBytes(whole) != *merged) return OkStatus();
+  }
   if (!out_.bpe_.AddMerge(left, right, static_cast<uint32_t>(i), whole)) return error("is there twice");
   return OkStatus();
 }
