@@ -125,7 +125,7 @@ constexpr KeyRow kRows[] = {
     {{"sampling.top_k", "whole number", "0", "choose among the k likeliest tokens; 0 = among all"}, KeyType::kInteger,
      [](Config& c, const ConfigValue& v) { return SetInt(v, 0, kMaxTokens, &c.sampling.top_k); }},
     {{"sampling.top_p", "number", "1", "choose among the likeliest tokens that hold this share"}, KeyType::kNumber,
-     [](Config& c, const ConfigValue& v) { return SetNumber(v, 0, 1, "0..1", &c.sampling.top_p); }},
+     [](Config& c, const ConfigValue& v) { return SetNumber(v, 1e-6, 1, "above 0 and at most 1", &c.sampling.top_p); }},
     {{"sampling.min_p", "number", "0", "leave out tokens below this share of the likeliest"}, KeyType::kNumber,
      [](Config& c, const ConfigValue& v) { return SetNumber(v, 0, 1, "0..1", &c.sampling.min_p); }},
     {{"sampling.repeat_penalty", "number", "1", "above 1 makes tokens that occurred less likely"}, KeyType::kNumber,

@@ -12,15 +12,14 @@
 
 namespace motley {
 
-// Where plugins are looked for: the configuration's folders, MOTLEY_PLUGIN_PATH, the install prefix.
-DiscoveryOptions DiscoveryOf(const Config& config);
-
 // Everything that devices stand on, destroyed in the right order.
 struct OpenedBackends {
   std::unique_ptr<Logger> logger;
   std::unique_ptr<Host> host;
   std::unique_ptr<Backends> backends;
 };
+
+// The configuration's folders are searched, then MOTLEY_PLUGIN_PATH, then the install prefix.
 StatusOr<OpenedBackends> OpenBackends(const CommonFlags& flags, const Config& config);
 
 }  // namespace motley

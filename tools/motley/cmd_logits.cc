@@ -1,9 +1,81 @@
-#include "tools/motley/launcher.h"
+// motley logits: the logits of every position, for comparing with other implementations.
+#include <charconv>
+#include <memory>
+
+#include "tools/motley/answer.h"
+#include "tools/motley/npy_writer.h"
 
 namespace motley {
+namespace {
+
+struct LogitsFlags {
+  std::string tokens, out;
+};
+
+// "1 2 3"; commas and brackets, as tokenize --json prints them, are blanks.
+StatusOr<std::vector<int32_t>> ParseTokens(const std::string& text) {
+  std::vector<int32_t> tokens;
+  constexpr std::string_view kBlanks = " \t\r\n,[]";
+  for (size_t begin = text.find_first_not_of(kBlanks); begin != std::string::npos;) {
+    size_t end = text.find_first_of(kBlanks, begin);
+    if (end == std::string::npos) end = text.size();
+    int32_t token = 0;
+    const auto parsed = std::from_chars(text.data() + begin, text.data() + end, token);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end) {
+      return InvalidArgumentError("--tokens: \"" + text.substr(begin, std::min<size_t>(end - begin, 40)) + "\" is no token id: write numbers with blanks between, e.g. --tokens \"1 2 3\"");
+    }
+    tokens.push_back(token);
+    begin = text.find_first_not_of(kBlanks, end);
+  }
+  if (tokens.empty()) return InvalidArgumentError("--tokens: holds none: write numbers with blanks between, e.g. --tokens \"1 2 3\"");
+  return tokens;
+}
+
+Status Logits(const LogitsFlags& flags, Launcher& launcher) {
+  MOTLEY_ASSIGN_OR_RETURN(std::vector<int32_t> tokens, ParseTokens(flags.tokens));
+  MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
+  if (config.model.path.empty()) return InvalidArgumentError("motley logits: no model: give one by -m MODEL, or as model.path in the TOML file");
+  int64_t vocab = 0;
+  {
+    Logger errors(LogLevel::kError);
+    MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenVocabulary(config.model.path, errors));
+    vocab = files.tokenizer->vocab_size();
+  }
+  const uint64_t count = tokens.size();
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, OutputsAStep(vocab, count)));
+  MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer, NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
+  Status written;
+  Request request;
+  request.prompt = std::move(tokens);
+  request.max_tokens = 0;
+  request.all_logits = true;
+  request.on_logits = [&](int64_t, std::span<const float> row) {
+    // Rows of the embedding beyond the vocabulary are padding.
+    if (written.ok()) written = writer.WriteRow(row.first(static_cast<size_t>(vocab)));
+  };
+  MOTLEY_ASSIGN_OR_RETURN(const Answer answer, RunRequest(*opened.engine, std::move(request), launcher.interrupt, nullptr));
+  MOTLEY_RETURN_IF_ERROR(written);
+  if (answer.reason == FinishReason::kCancelled) return CancelledError("interrupted");
+  MOTLEY_RETURN_IF_ERROR(writer.Finish());
+  if (launcher.out.json) {
+    launcher.out.PrintJson({{"file", flags.out}, {"shape", {count, vocab}}, {"prefill_tokens_per_s", PrefillRate(answer.stats)}});
+  } else {
+    launcher.out.Note(flags.out + ": float32 [" + std::to_string(count) + ", " + std::to_string(vocab) + "]");
+  }
+  return OkStatus();
+}
+
+}  // namespace
 
 void AddLogits(CLI::App& app, Launcher& launcher) {
-  AddCommand(app, launcher, "logits", "", "", [](Launcher&) { return UnimplementedError("not yet"); });
+  const auto flags = std::make_shared<LogitsFlags>();
+  CLI::App* command = AddCommand(app, launcher, "logits", "the logits of every position, as a .npy file of float32 [n_tokens, vocab]",
+                                 "  motley logits -m model.gguf --tokens \"1 2 3\" -o out.npy\n"
+                                 "  motley logits -m model.gguf --tokens \"1 2 3\" -o out.npy --kv f32 --device ref:0",
+                                 [flags](Launcher& l) { return Logits(*flags, l); });
+  AddModelFlag(*command, launcher);
+  command->add_option("--tokens", flags->tokens, "token ids, with blanks between")->type_name("IDS")->required();
+  command->add_option("-o,--output", flags->out, "the file to write")->type_name("OUT.npy")->required();
 }
 
 }  // namespace motley

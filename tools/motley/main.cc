@@ -91,7 +91,7 @@ Status ParseCommandLine(const std::vector<std::string>& args, Launcher& launcher
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // CLI11 takes them from the back
   } catch (const CLI::CallForHelp&) {
     const auto parsed = app.get_subcommands();
-    launcher.out.Print(parsed.empty() ? app.help() : parsed[0]->help());
+    launcher.out.Print(parsed.empty() ? app.help() : parsed[0]->help("motley"));
   } catch (const CLI::CallForAllHelp&) {
     launcher.out.Print(app.help("", CLI::AppFormatMode::All));
   } catch (const CLI::CallForVersion& version) {

@@ -37,7 +37,7 @@ void Output::Note(std::string_view text) {
 void Output::Error(const Status& status) {
   std::fflush(stdout);
   std::fprintf(stderr, "motley: %s\n", status.message().c_str());
-  if (!json) return;
+  if (!json || (result_ended && status.code() == Code::kCancelled)) return;
   PrintJson({{"type", "error"}, {"code", std::string(CodeName(status.code()))}, {"message", ToValidUtf8(status.message())}});
 }
 

@@ -19,6 +19,7 @@ class Output {
 
   bool json = false;    // set by the command line
   bool quiet = false;
+  bool result_ended = false;  // the object that ends a stream was printed: an interruption needs no second one
 
   // A result, as it is.
   void Print(std::string_view text);

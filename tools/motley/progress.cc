@@ -19,28 +19,33 @@ std::string Bar(double fraction) {
 
 }  // namespace
 
-Progress::Progress(const Output& out, std::string what)
-    : what_(std::move(what)), shown_(out.stderr_is_terminal() && !out.quiet), begin_(std::chrono::steady_clock::now()), last_(begin_) {}
+Progress::Progress(const Output& out, std::string what, std::string unit)
+    : what_(std::move(what)), unit_(std::move(unit)), shown_(out.stderr_is_terminal() && !out.quiet), begin_(std::chrono::steady_clock::now()), last_(begin_) {}
 
 Progress::~Progress() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
 }
 
-void Progress::Update(uint64_t done_bytes, uint64_t total_bytes) {
+std::string Progress::Amount(double value) const {
+  const auto whole = static_cast<uint64_t>(value);
+  return unit_.empty() ? FormatSize(whole) : std::to_string(whole) + " " + unit_;
+}
+
+void Progress::Update(uint64_t done, uint64_t total) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (drawn_ && now - last_ < kRedraw && done_bytes < total_bytes) return;
+  if (drawn_ && now - last_ < kRedraw && done < total) return;
   last_ = now;
   drawn_ = true;
   const double seconds = std::max(std::chrono::duration<double>(now - begin_).count(), 1e-3);
   std::string line = what_ + " ";
-  if (total_bytes > 0) {
-    const double fraction = std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_bytes), 0.0, 1.0);
-    line += Bar(fraction) + " " + std::to_string(static_cast<int>(fraction * 100)) + " %  " + FormatSize(done_bytes) + " of " + FormatSize(total_bytes);
+  if (total > 0) {
+    const double fraction = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+    line += Bar(fraction) + " " + std::to_string(static_cast<int>(fraction * 100)) + " %  " + Amount(static_cast<double>(done)) + " of " + Amount(static_cast<double>(total));
   } else {
-    line += FormatSize(done_bytes);
+    line += Amount(static_cast<double>(done));
   }
-  line += "  " + FormatSize(static_cast<uint64_t>(static_cast<double>(done_bytes) / seconds)) + "/s";
+  line += "  " + Amount(static_cast<double>(done) / seconds) + "/s";
   std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
 }
 

@@ -13,16 +13,19 @@ namespace motley {
 class Progress {
  public:
   // `what`: "loading model.gguf". Silent unless stderr is a terminal, and with -q.
-  Progress(const Output& out, std::string what);
+  // `unit` "": bytes.
+  Progress(const Output& out, std::string what, std::string unit = "");
   ~Progress();  // clears the bar
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   // `total` 0: nobody knows.
-  void Update(uint64_t done_bytes, uint64_t total_bytes);
+  void Update(uint64_t done, uint64_t total);
 
  private:
-  std::string what_;
+  std::string Amount(double value) const;
+
+  std::string what_, unit_;
   bool shown_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point begin_, last_;

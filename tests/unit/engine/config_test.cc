@@ -184,7 +184,7 @@ TEST(FieldFailure, C01_WrongTypesAndRanges) {
       {"[plugins]\npath = [1]\n", "plugins.path = [1]: must be a list of texts"},
       {"[plugins]\npath = [\"\"]\n", "none of them empty"},
       {"[sampling]\ntemperature = nan\n", "sampling.temperature = nan: must be 0..100"},
-      {"[sampling]\ntop_p = -1\n", "sampling.top_p = -1: must be 0..1"},
+      {"[sampling]\ntop_p = -1\n", "sampling.top_p = -1: must be above 0 and at most 1"},
       {"[chat]\nraw = 1\n", "chat.raw = 1: must be true or false"},
       {"[chat]\nraw = 2026-11-30\n", "chat.raw = a date or time: must be true or false"},
       {"[model.context]\nx = 1\n", "model.context = {...}: must be a whole number"},
