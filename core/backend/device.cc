@@ -101,6 +101,11 @@ std::string_view DeviceKindName(DeviceKind kind) {
   return "unknown";
 }
 
+MemoryInfo WithinSystem(const std::string& pool, MemoryInfo memory, const SystemMemory& system) {
+  if (pool != "ram" && pool.rfind("ram:", 0) != 0) return memory;
+  return {std::min(memory.total_bytes, system.total_bytes), std::min(memory.free_bytes, system.available_bytes)};
+}
+
 StatusOr<std::unique_ptr<Device>> Device::Make(std::shared_ptr<Instance> instance, motley_device* raw) {
   auto context = std::make_shared<DeviceContext>();
   context->instance = std::move(instance);
@@ -130,7 +135,8 @@ StatusOr<MemoryInfo> Device::Memory() const {
     return Broken(*context_, "device_memory: " + FormatSize(memory.free_bytes) + " free of " +
                                  FormatSize(memory.total_bytes));
   }
-  return memory;
+  const StatusOr<SystemMemory> system = ReadSystemMemory();
+  return system.ok() ? WithinSystem(info().pool, memory, *system) : memory;
 }
 
 StatusOr<Buffer> Device::AllocBuffer(uint64_t bytes, Usage usage) const {

@@ -14,6 +14,7 @@
 #include "core/backend/handles.h"
 #include "core/backend/instance.h"
 #include "core/base/status.h"
+#include "core/base/system_memory.h"
 
 namespace motley {
 
@@ -52,6 +53,10 @@ struct MemoryInfo {
   uint64_t free_bytes = 0;
 };
 
+// What of a pool this process may use: the system's memory ("ram", "ram:1") no more than its control groups leave it,
+// of which a plugin knows nothing.
+MemoryInfo WithinSystem(const std::string& pool, MemoryInfo memory, const SystemMemory& system);
+
 struct WeightPlan {
   uint32_t layout = 0;
   uint32_t version = 0;
@@ -82,6 +87,7 @@ class Device {
   // Fences and direct copies reach between two devices only where this is true.
   bool SameInstance(const Device& other) const { return instance() == other.instance(); }
 
+  // Of the device's pool, WithinSystem.
   StatusOr<MemoryInfo> Memory() const;
 
   // bytes > 0. RESOURCE_EXHAUSTED says how many bytes are short where the plugin knows.

@@ -27,6 +27,7 @@ bool EndsWith(std::string_view text, std::string_view end) {
 std::string WhyUnsafe(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return path + ": " + std::strerror(errno);
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return path + ": is no file";
   if ((info.st_mode & S_IWOTH) == 0) return "";
   return path + " can be written by everybody, so anybody could have put code there: chmod o-w " + path;
 }

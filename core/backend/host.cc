@@ -1,6 +1,7 @@
 #include "core/backend/host.h"
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <mutex>
@@ -32,6 +33,7 @@ struct Host::Impl {
     Impl* host;
     std::string plugin;
     motley_host table;
+    std::atomic<bool> told{false};  // that a team was refused
   };
   // What a motley_team* points to.
   struct LentTeam {
@@ -146,7 +148,8 @@ void Host::Impl::TeamDestroy(motley_team* team) {
 
 motley_status Host::Impl::CreateTeam(Lease& lease, uint32_t count, int32_t numa_node, motley_team** out) {
   const auto refuse = [&](const Status& why) {
-    logger.Write(LogLevel::kWarning, "plugin." + lease.plugin,
+    // A device that asks again with less, and less, fills no log.
+    logger.Write(lease.told.exchange(true) ? LogLevel::kDebug : LogLevel::kInfo, "plugin." + lease.plugin,
                  "a team of " + std::to_string(count) + " threads is refused: " + why.message());
     return static_cast<motley_status>(why.code());
   };

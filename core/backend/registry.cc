@@ -49,6 +49,18 @@ StatusOr<Devices> OpenDevices(std::shared_ptr<Library> library, const OptionValu
   return devices;
 }
 
+// The order of opening, and so of devices(): what serves first has its threads first, test devices come last.
+std::vector<const Candidate*> InOrder(const std::vector<Candidate>& candidates) {
+  std::vector<const Candidate*> order;
+  for (const Candidate& candidate : candidates) order.push_back(&candidate);
+  const auto rank = [](const Candidate* c) {
+    return c->manifest.kind == "test" ? 2 : c->manifest.kind == "reference" ? 1 : 0;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const Candidate* a, const Candidate* b) { return rank(a) < rank(b); });
+  return order;
+}
+
 // Skipping is worth a warning but where the plugin is well and its hardware is not here.
 void Skip(const Status& why, Logger& logger, PluginReport& report) {
   report.reason = why.message();
@@ -66,12 +78,12 @@ StatusOr<std::unique_ptr<Backends>> Backends::Open(const DiscoveryOptions& optio
 
   std::unique_ptr<Backends> backends(new Backends());
   backends->folders_ = found.folders;
-  for (const Candidate& candidate : found.candidates) {
-    PluginReport report = candidate.report;
+  for (const Candidate* candidate : InOrder(found.candidates)) {
+    PluginReport report = candidate->report;
     if (report.reason.empty()) {
       const auto it = options.plugins.find(report.name);
       const PluginSettings settings = it != options.plugins.end() ? it->second : PluginSettings();
-      MOTLEY_RETURN_IF_ERROR(backends->OpenPlugin(candidate.manifest, settings, host, logger, report));
+      MOTLEY_RETURN_IF_ERROR(backends->OpenPlugin(candidate->manifest, settings, host, logger, report));
     } else {
       logger.Write(LogLevel::kInfo, "plugin." + report.name, "skipped: " + report.reason);
     }

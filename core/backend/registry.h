@@ -22,7 +22,8 @@ class Backends {
   // that is not there (NOT_FOUND), a wrong option, options for a plugin that nobody found (INVALID_ARGUMENT).
   static StatusOr<std::unique_ptr<Backends>> Open(const DiscoveryOptions& options, Host& host, Logger& logger);
 
-  // All of them, test devices too, in the order of discovery. They live as long as this.
+  // All of them, in the order of discovery, but reference devices behind the others and test devices last. They live
+  // as long as this.
   std::span<Device* const> devices() const { return device_pointers_; }
   Device* Find(std::string_view name) const;  // nullptr where there is none
 

@@ -123,7 +123,9 @@ void TakeMemoryLimit(const std::string& folder, bool v2, CgroupLimits& limits) {
   CgroupLimits found;
   found.memory_limit_bytes = limit;
   const uint64_t used = ReadBytes(folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes")).value_or(0);
-  const uint64_t cache = Statistic(folder + "/memory.stat", v2 ? "inactive_file" : "total_inactive_file");
+  const std::string stat = folder + "/memory.stat";
+  const uint64_t cache = Statistic(stat, v2 ? "inactive_file" : "total_inactive_file") +
+                         Statistic(stat, v2 ? "active_file" : "total_active_file");
   found.memory_used_bytes = used > cache ? used - cache : 0;
   if (limits.memory_limit_bytes && limits.memory_left_bytes() <= found.memory_left_bytes()) return;
   limits.memory_limit_bytes = found.memory_limit_bytes;

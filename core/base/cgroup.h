@@ -14,8 +14,8 @@
 namespace motley {
 
 struct CgroupLimits {
-  // The group with the least memory left; absent = no limit. used: less its inactive file pages, which the kernel
-  // gives back.
+  // The group with the least memory left; absent = no limit. used: less its file pages, which the kernel gives back
+  // (a model file that was read before is not a reason to refuse it), as MemAvailable counts them.
   std::optional<uint64_t> memory_limit_bytes;
   uint64_t memory_used_bytes = 0;
   std::string memory_source;  // the file of that limit

@@ -74,6 +74,19 @@ TEST_F(DeviceTest, InfoIsCopied) {
   EXPECT_EQ(memory->free_bytes, 1u << 19);
 }
 
+// P09: a plugin sees the machine's 512 GiB, the process may use 12.
+TEST_F(DeviceTest, FieldFailure_P09_TheContainersLimitCounts) {
+  const MemoryInfo machine = {512ull << 30, 500ull << 30};
+  const SystemMemory box = {12ull << 30, 10ull << 30, "memory.max"};
+  for (const char* pool : {"ram", "ram:1"}) {
+    EXPECT_EQ(WithinSystem(pool, machine, box).total_bytes, 12ull << 30);
+    EXPECT_EQ(WithinSystem(pool, machine, box).free_bytes, 10ull << 30);
+  }
+  for (const char* pool : {"pci:0000:0a:00.0", "spark2/ram", "ramses"}) {
+    EXPECT_EQ(WithinSystem(pool, machine, box).free_bytes, 500ull << 30);
+  }
+}
+
 TEST_F(DeviceTest, BytesGoInAndOut) {
   Device& device = Make();
   Queue queue = *device.CreateQueue();

@@ -94,6 +94,17 @@ TEST(Discovery, AManifestWithoutItsLibraryIsReported) {
   EXPECT_TRUE(Contains(Find(*found, "a")->reason, "a.so: No such file"));
 }
 
+// Reading a pipe would wait for ever.
+TEST(Discovery, APipeIsNoLibrary) {
+  PluginFolder folder;
+  ASSERT_EQ(mkfifo((folder.path() + "/a.so").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder.path() + "/b.plugin.toml").c_str(), 0600), 0);
+  folder.AddManifest("a", ManifestText("a.so", "sha256 = \"" + std::string(64, '0') + "\"\n"));
+  const StatusOr<Discovery> found = Discover(folder.Options());
+  EXPECT_TRUE(Contains(Find(*found, "a")->reason, "a.so: is no file"));
+  EXPECT_TRUE(Contains(Find(*found, "b")->reason, "b.plugin.toml: is no file"));
+}
+
 TEST(Discovery, ABrokenManifestNamesItsPlace) {
   PluginFolder folder;
   folder.AddManifest("a", "library = \"a.so\"\nabi = 3\n");

@@ -101,6 +101,20 @@ TEST_F(RegistryTest, MoreDevicesThanTheFirstGuess) {
   EXPECT_NE(opened.backends->Find("fake:19"), nullptr);
 }
 
+// What serves first gets its threads first.
+TEST_F(RegistryTest, TestDevicesAreOpenedLast) {
+  PluginFolder folder;
+  folder.Add("fake", "fake");
+  folder.AddLibrary("good", "good");
+  std::string manifest = ManifestText("good.so");
+  manifest.replace(manifest.find("\"test\""), 6, "\"cpu\"");
+  folder.AddManifest("good", manifest);
+  const Opened opened = Open(folder.Options());
+  ASSERT_TRUE(opened.backends);
+  EXPECT_EQ(opened.backends->devices()[0]->name(), "good:0");
+  EXPECT_EQ(opened.backends->devices()[1]->name(), "fake:0");
+}
+
 // L01: an ABI that differs by one, short structs, missing pointers, exceptions, no devices.
 TEST_F(RegistryTest, FieldFailure_L01_OtherAbiInTheLibrary) {
   const std::string major = "ABI " + std::to_string(MOTLEY_ABI_MAJOR + 1) + "." + std::to_string(MOTLEY_ABI_MINOR);

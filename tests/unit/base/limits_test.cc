@@ -74,7 +74,8 @@ TEST(Limits, FieldFailure_P09_Version1) {
   root.Write("sys/fs/cgroup/memory/docker/0123/memory.limit_in_bytes", std::to_string(16 * kGiB) + "\n");
   root.Write("sys/fs/cgroup/memory/docker/0123/memory.usage_in_bytes", std::to_string(5 * kGiB) + "\n");
   root.Write("sys/fs/cgroup/memory/docker/0123/memory.stat",
-             "inactive_file 1\ntotal_inactive_file " + std::to_string(2 * kGiB) + "\n");
+             "inactive_file 1\ntotal_inactive_file " + std::to_string(2 * kGiB) + "\ntotal_active_file " +
+                 std::to_string(1 * kGiB) + "\n");
   root.Write("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "9223372036854771712\n");  // none
   root.Write("sys/fs/cgroup/cpu,cpuacct/docker/0123/cpu.cfs_quota_us", "250000\n");
   root.Write("sys/fs/cgroup/cpu,cpuacct/docker/0123/cpu.cfs_period_us", "100000\n");
@@ -83,7 +84,7 @@ TEST(Limits, FieldFailure_P09_Version1) {
   const StatusOr<SystemMemory> memory = ReadSystemMemory(root.path());
   ASSERT_TRUE(memory.ok());
   EXPECT_EQ(memory->total_bytes, 16 * kGiB);
-  EXPECT_EQ(memory->available_bytes, 13 * kGiB);  // file pages that nobody used lately are given back
+  EXPECT_EQ(memory->available_bytes, 14 * kGiB);  // file pages are given back
   EXPECT_EQ(*ReadCgroupLimits(root.path()).cpus, 2.5);
 }
 
