@@ -157,7 +157,7 @@ def hf_state(stored, arch, heads, kv_heads, dtype):
             values = unpermute(values, heads)
         if arch == "llama" and name.endswith("attn_k.weight"):
             values = unpermute(values, kv_heads)
-        state[hf_name(name)] = torch.from_numpy(np.ascontiguousarray(values)).to(dtype)
+        state[hf_name(name)] = torch.from_numpy(np.array(values)).to(dtype)  # a copy: torch wants to own it
     return state
 
 
