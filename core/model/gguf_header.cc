@@ -235,8 +235,8 @@ Status Parser::ParseArray(std::string_view key, int depth, MetaValue* value) {
   // A string takes 8 bytes at least, an inner array 12: counts that can't be true are met before the loop.
   const uint64_t least = fixed != 0 ? fixed : value->element == ValueType::kString ? 8 : 12;
   if (value->count > Left() / least) {
-    return KeyError(key, "= an array of " + Str(value->count) + " elements (" +
-                             std::string(ValueTypeName(value->element)) + "): more than fit in the " + Str(Left()) +
+    return KeyError(key, "is an array of " + Str(value->count) + " elements of type " +
+                             std::string(ValueTypeName(value->element)) + ": more than fit in the " + Str(Left()) +
                              " bytes that follow; the file is cut off or broken");
   }
   const uint64_t begin = at_;
@@ -245,11 +245,9 @@ Status Parser::ParseArray(std::string_view key, int depth, MetaValue* value) {
   } else if (value->element == ValueType::kString) {
     for (uint64_t i = 0; i < value->count; ++i) {
       uint64_t length = 0;
-      if (Left() >= sizeof length) std::memcpy(&length, bytes_.data() + at_, sizeof length);
-      if (Left() < sizeof length || length > Left() - sizeof length) {
-        return CutOff(What{"", key, i}, Left() < sizeof length ? sizeof length : length);
-      }
-      at_ += sizeof length + length;
+      MOTLEY_RETURN_IF_ERROR(Read(What{"", key, i}, &length));
+      if (length > Left()) return CutOff(What{"", key, i}, length);
+      at_ += length;
     }
   } else {
     MetaValue inner;

@@ -34,10 +34,10 @@ GgufWriter One(uint32_t type, std::vector<uint64_t> dims, std::optional<uint64_t
 }
 
 TEST(FieldFailure, G01_CountsAreComparedWithTheFileFirst) {
-  ExpectRejectBytes(Header(0, uint64_t{1} << 32), {"key count = 4294967296"});
+  ExpectRejectBytes(Header(0, uint64_t{1} << 32), {"key count = 4294967296", "more than fit in the 0 bytes"});
   ExpectRejectBytes(Header(0, UINT64_MAX), {"key count = 18446744073709551615"});
   ExpectRejectBytes(Header(uint64_t{1} << 32, 0), {"tensor count = 4294967296"});
-  ExpectRejectBytes(Header(UINT64_MAX, 0) + std::string(1000, '\0'), {"tensor count = 18446744073709551615"});
+  ExpectRejectBytes(Header(UINT64_MAX, 0) + std::string(1000, '\0'), {"tensor count = 18446744073709551615", "more than fit"});
 }
 
 TEST(FieldFailure, G01_CountsThatFitAFileOfZerosAreStillBounded) {
@@ -104,6 +104,13 @@ TEST(FieldFailure, G03_ByteSizeWraps) {
   ExpectReject(One(28, {uint64_t{1} << 60, 8}), {"a.weight"});
   // 2^63 - 32 elements of Q8_0 are 34/32 as many bytes: beyond 63 bits, not beyond 64.
   ExpectReject(One(8, {(uint64_t{1} << 63) - 32}), {"a.weight"});
+}
+
+TEST(FieldFailure, G03_ElementCountWraps) {
+  // 2^32 × 2^32 is 0 in 64 bits; the others are 2^32 and 4.
+  ExpectReject(One(0, {uint64_t{1} << 32, uint64_t{1} << 32}), {"a.weight", "dim 1 = 4294967296"});
+  ExpectReject(One(0, {uint64_t{1} << 32, (uint64_t{1} << 32) + 1}), {"a.weight", "dim 1 = 4294967297"});
+  ExpectReject(One(0, {4, uint64_t{1} << 62, 4, (uint64_t{1} << 62) + 1}), {"a.weight", "dim 1"});
 }
 
 TEST(FieldFailure, G05_ZeroOrAbsurdDims) {
