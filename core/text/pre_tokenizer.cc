@@ -86,8 +86,8 @@ StatusOr<PreTokenizer> PreTokenizer::Create(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(candidate.name);
   }
   if (rule == nullptr) {
-    return UnimplementedError("tokenizer.ggml.pre = \"" + ToValidUtf8(name.substr(0, 64)) +
-                              "\": no such split rule; known are " + known);
+    const std::string what = name.empty() ? " is missing" : " = \"" + ToValidUtf8(name.substr(0, 64)) + "\" is unknown";
+    return UnimplementedError("tokenizer.ggml.pre" + what + ": the split rules known are " + known);
   }
   auto compiled = std::make_unique<Compiled>();
   int error = 0;

@@ -26,9 +26,18 @@ def cache_folder():
     return base / "motley" / "vocabs"
 
 
+def python_with_pip():
+    """A python3 on PATH may be one without pip; the system's own has it once python3-pip is installed."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.access(python, os.X_OK) and subprocess.run(
+                [python, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
+            return python
+    sys.exit("no python3 with pip: apt-get install --no-install-recommends python3-pip")
+
+
 def download(folder):
     """The source distribution, or an exit with the reason."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--retries", "1",
+    command = [python_with_pip(), "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--retries", "1",
                "--timeout", "20", "--no-deps", "--no-binary", PACKAGE, "--dest", folder, f"{PACKAGE}=={VERSION}"]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     files = list(pathlib.Path(folder).glob("*.tar.gz"))

@@ -89,7 +89,7 @@ TEST(TokenizerCreate, AnUnknownKindIsNamed) {
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = "llama"; }, Code::kUnimplemented), "\"llama\"");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = ""; }), "tokenizer.ggml.model is missing");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = "nonsense"; }, Code::kUnimplemented), "\"nonsense\"");
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = ""; }, Code::kUnimplemented), "tokenizer.ggml.pre");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = ""; }, Code::kUnimplemented), "tokenizer.ggml.pre is missing");
 }
 
 TEST(TokenizerCreate, AFileWithoutTypesHasNormalTokens) {
