@@ -114,12 +114,42 @@ TEST_P(Attention, EqualsPlainArithmetic) {
   }
 }
 
+// Cached in few bits: as near as the format allows, and no nearer.
+TEST_P(Attention, CachedInEveryFormat) {
+  struct Case {
+    uint32_t format;
+    double low, high;  // of the NMSE
+  };
+  for (const Case& test : {Case{kF32, 0, 1e-13}, Case{kF16, 1e-9, 1e-6}, Case{kBF16, 1e-7, 1e-4},
+                           Case{kQ8_0, 1e-7, 1e-3}, Case{2 /* Q4_0 */, 1e-4, 5e-2}}) {
+    AttentionConfig c;
+    c.head_dim = c.v_dim = 64;
+    c.rotary_dim = 64;
+    c.scale = 0.125;
+    c.kv_format = test.format;
+    AttentionRig rig(session, c);
+    rig.MapPages(0, 0);
+    const int64_t n = 20;
+    const auto q = Wave(n * 128, 0.31, 0), k = Wave(n * 64, 0.53, 1), v = Wave(n * 64, 0.77, 2);
+    const std::vector<float> y = RunAll(rig, q, k, v, n, n);
+    const std::vector<double> expected = PlainAttention(c, q, k, v, n);
+    double error = 0, energy = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+      error += (y[i] - expected[i]) * (y[i] - expected[i]);
+      energy += expected[i] * expected[i];
+    }
+    EXPECT_LE(error / energy, test.high) << "format " << test.format;
+    EXPECT_GE(error / energy, test.low) << "format " << test.format;
+  }
+}
+
 TEST_P(Attention, ChunksAndPageSizesDoNotChangeABit) {
-  for (const uint32_t format : {kF32, kF16}) {
+  for (const uint32_t format : {kF32, kF16, kQ8_0}) {
     AttentionConfig c;
     c.kv_format = format;
-    const int64_t n = 24;
-    const auto q = Wave(n * 8, 0.31, 0), k = Wave(n * 4, 0.53, 1), v = Wave(n * 4, 0.77, 2);
+    if (format == kQ8_0) c.head_dim = c.v_dim = 32;
+    const int64_t n = 24, width = c.head_dim;
+    const auto q = Wave(n * 2 * width, 0.31, 0), k = Wave(n * width, 0.53, 1), v = Wave(n * width, 0.77, 2);
     std::vector<float> first;
     for (const int64_t page_tokens : {1, 2, 5, 16, 17, 64}) {
       for (const int64_t chunk : {int64_t{24}, int64_t{7}, int64_t{1}}) {

@@ -6,16 +6,16 @@
 #include <cmath>
 #include <limits>
 
-#include "half.h"
+#include "dequant.h"
+#include "store.h"
 
 namespace motley::ref {
 namespace {
 
 using plugin::Fail;
 using plugin::Fault;
-namespace format_id = plugin::format_id;
 
-// Where the values of one token and head lie in a page, in elements of the cache's format.
+// Where the values of one token and head lie in a page, in elements.
 struct PageLayout {
   int64_t k_base, k_token, k_head;
   int64_t v_base, v_token, v_head;
@@ -31,7 +31,9 @@ PageLayout MakeLayout(uint32_t layout, int64_t tokens, int64_t heads, int64_t k_
 // The attributes and tensors of one node, by their names in the op table.
 struct Context {
   int64_t n_heads, n_kv_heads, head_dim, v_dim, rotary_dim, rope_style, page_tokens;
-  uint32_t kv_format;
+  const plugin::FormatRow* format;  // of cached values
+  StoreFn store;
+  DequantFn load;
   double scale, eps;
   const float *q, *k, *v, *q_norm, *k_norm, *rope;
   plugin::AttentionStep step;
@@ -51,7 +53,9 @@ Context MakeContext(const NodeRun& run) {
   c.rotary_dim = node.I64("rotary_dim");
   c.rope_style = node.I64("rope_style");
   c.page_tokens = node.I64("page_tokens");
-  c.kv_format = static_cast<uint32_t>(node.I64("kv_format"));
+  c.format = plugin::FindFormatRow(static_cast<uint32_t>(node.I64("kv_format")));
+  c.store = FindStore(c.format->id);
+  c.load = FindDequant(c.format->id);
   c.scale = node.F64("scale");
   c.eps = node.F64("qk_norm_eps");
   c.q = run.In<float>(0);
@@ -100,29 +104,14 @@ void Prepare(const Context& c, const float* in, const float* norm, const float* 
   }
 }
 
-void Store(const Context& c, std::byte* page, int64_t element, double value) {
-  const float rounded = static_cast<float>(value);
-  if (c.kv_format == format_id::kF32) {
-    std::memcpy(page + element * 4, &rounded, 4);
-  } else {
-    const uint16_t half = FloatToHalf(rounded);
-    std::memcpy(page + element * 2, &half, 2);
-  }
-}
-
-double Load(const Context& c, const std::byte* page, int64_t element) {
-  if (c.kv_format == format_id::kF32) {
-    float value;
-    std::memcpy(&value, page + element * 4, 4);
-    return value;
-  }
-  uint16_t half;
-  std::memcpy(&half, page + element * 2, 2);
-  return HalfToFloat(half);
+// Where a row of values that begins at `element` of a page lies.
+std::byte* RowAt(const Context& c, std::byte* page, int64_t element) {
+  return page + plugin::RowBytes(*c.format, element);
 }
 
 // Writes k and v of all tokens at their slots.
 void WriteCache(const Context& c, double* scratch) {
+  float* row = reinterpret_cast<float*>(scratch + c.head_dim);  // [head_dim]
   for (int64_t t = 0; t < c.step.n_tokens; ++t) {
     const int64_t slot = c.step.slot[t];
     if (slot < 0) continue;
@@ -131,19 +120,21 @@ void WriteCache(const Context& c, double* scratch) {
     for (int64_t h = 0; h < c.n_kv_heads; ++h) {
       Prepare(c, c.k + (t * c.n_kv_heads + h) * c.head_dim, c.k_norm, c.rope + t * c.rotary_dim, scratch);
       const int64_t k_at = c.layout.k_base + offset * c.layout.k_token + h * c.layout.k_head;
-      for (int64_t i = 0; i < c.head_dim; ++i) Store(c, page, k_at + i, scratch[i]);
+      for (int64_t i = 0; i < c.head_dim; ++i) row[i] = static_cast<float>(scratch[i]);
+      c.store(row, c.head_dim, RowAt(c, page, k_at));
       const float* v = c.v + (t * c.n_kv_heads + h) * c.v_dim;
       const int64_t v_at = c.layout.v_base + offset * c.layout.v_token + h * c.layout.v_head;
-      for (int64_t i = 0; i < c.v_dim; ++i) Store(c, page, v_at + i, v[i]);
+      c.store(v, c.v_dim, RowAt(c, page, v_at));
     }
   }
 }
 
 // One token and one query head: softmax over positions 0..position in their order.
 void Attend(const Context& c, int64_t seq, int64_t t, int64_t head, double* scratch) {
-  double* q = scratch;               // [head_dim]
-  double* sum = q + c.head_dim;      // [v_dim]
-  double* score = sum + c.v_dim;     // [position + 1]
+  double* q = scratch;           // [head_dim]
+  double* sum = q + c.head_dim;  // [v_dim]
+  float* row = reinterpret_cast<float*>(sum + c.v_dim);  // [max(head_dim, v_dim)], one row of the cache
+  double* score = sum + c.v_dim + std::max(c.head_dim, c.v_dim);  // [position + 1]
   const int64_t kv_head = head / (c.n_heads / c.n_kv_heads), count = c.step.position[t] + 1;
   const int32_t* pages = c.step.pages + c.step.seq_row[seq] * c.step.max_pages;
   const auto page_of = [&](int64_t p) {
@@ -153,10 +144,10 @@ void Attend(const Context& c, int64_t seq, int64_t t, int64_t head, double* scra
 
   double largest = -std::numeric_limits<double>::infinity();
   for (int64_t p = 0; p < count; ++p) {
-    const std::byte* page = page_of(p);
     const int64_t at = c.layout.k_base + p % c.page_tokens * c.layout.k_token + kv_head * c.layout.k_head;
+    c.load(RowAt(c, page_of(p), at), c.head_dim, row);
     double dot = 0;
-    for (int64_t i = 0; i < c.head_dim; ++i) dot += q[i] * Load(c, page, at + i);
+    for (int64_t i = 0; i < c.head_dim; ++i) dot += q[i] * row[i];
     score[p] = dot * c.scale;
     largest = std::max(largest, score[p]);
   }
@@ -164,10 +155,10 @@ void Attend(const Context& c, int64_t seq, int64_t t, int64_t head, double* scra
   for (int64_t i = 0; i < c.v_dim; ++i) sum[i] = 0;
   for (int64_t p = 0; p < count; ++p) {
     const double weight = std::exp(score[p] - largest);
-    const std::byte* page = page_of(p);
     const int64_t at = c.layout.v_base + p % c.page_tokens * c.layout.v_token + kv_head * c.layout.v_head;
+    c.load(RowAt(c, page_of(p), at), c.v_dim, row);
     total += weight;
-    for (int64_t i = 0; i < c.v_dim; ++i) sum[i] += weight * Load(c, page, at + i);
+    for (int64_t i = 0; i < c.v_dim; ++i) sum[i] += weight * row[i];
   }
   float* y = c.y + (t * c.n_heads + head) * c.v_dim;
   for (int64_t i = 0; i < c.v_dim; ++i) y[i] = static_cast<float>(sum[i] / total);
@@ -195,16 +186,21 @@ plugin::Fault Attention(const NodeRun& run) {
 }
 
 plugin::Fault CheckKvFormat(uint32_t format) {
-  if (format == format_id::kF32 || format == format_id::kF16) return {};
-  return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s are not supported: f32 and f16 are",
+  if (FindStore(format)) return {};
+  return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s are not supported: F32, F16, BF16, Q8_0 and Q4_0 are",
               plugin::FindFormatRow(format)->name);
 }
 
 plugin::Fault PlanKv(const motley_kv_desc& desc, uint32_t layout, motley_kv_plan* plan) {
   if (desc.kind != MOTLEY_KV_GQA) return Fail(MOTLEY_UNIMPLEMENTED, "KV kind %u is not supported: GQA is", desc.kind);
   MOTLEY_TRY(CheckKvFormat(desc.dtype));
-  uint64_t bytes = static_cast<uint64_t>(desc.k_dim) + desc.v_dim;
-  for (const uint64_t factor : {desc.page_tokens, desc.n_kv_heads, plugin::FindFormatRow(desc.dtype)->block_bytes}) {
+  const plugin::FormatRow& format = *plugin::FindFormatRow(desc.dtype);
+  if (desc.k_dim % format.block_elems != 0 || desc.v_dim % format.block_elems != 0) {
+    return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s need head dims in multiples of %u, not %u and %u", format.name,
+                format.block_elems, desc.k_dim, desc.v_dim);
+  }
+  uint64_t bytes = (static_cast<uint64_t>(desc.k_dim) + desc.v_dim) / format.block_elems;
+  for (const uint64_t factor : {desc.page_tokens, desc.n_kv_heads, format.block_bytes}) {
     if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > (1ull << 48)) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "a KV page of %u tokens, %u heads, %u + %u values is too large",
                   desc.page_tokens, desc.n_kv_heads, desc.k_dim, desc.v_dim);
@@ -236,7 +232,8 @@ plugin::Fault CheckPageBytes(const plugin::CheckedGraph& graph, const plugin::Gr
 uint64_t AttentionScratchDoubles(const plugin::CheckedGraph& graph, const plugin::GraphNode& node) {
   const std::vector<int64_t> at = graph.MaxDims();
   const int64_t max_pages = plugin::CheckedGraph::Extent(graph.tensors[node.in[11]].dims[1], at);
-  return static_cast<uint64_t>(node.I64("head_dim") + node.I64("v_dim") + max_pages * node.I64("page_tokens"));
+  const int64_t head_dim = node.I64("head_dim"), v_dim = node.I64("v_dim");
+  return static_cast<uint64_t>(head_dim + v_dim + std::max(head_dim, v_dim) + max_pages * node.I64("page_tokens"));
 }
 
 }  // namespace motley::ref
