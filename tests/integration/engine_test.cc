@@ -1,0 +1,297 @@
+// What the engine promises about requests, on a tiny model.
+#include "core/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "tests/integration/model_run.h"
+#include "tests/support/gguf_writer.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_model.h"
+
+namespace motley::test {
+namespace {
+
+constexpr char kDevice[] = "ref:0";
+
+struct Answer {
+  std::vector<int32_t> tokens;
+  std::string text;
+  FinishReason finish = FinishReason::kError;
+  Status error;
+  RequestStats stats;
+};
+
+class EngineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = (dir_.path() / "tiny.gguf").string();
+    ASSERT_TRUE(WriteTinyModel(*FindTinyModel("llama-tied-f32"), path_).ok());
+  }
+
+  void Open(Config config) {
+    // What stands on the others goes first.
+    opened_.engine.reset();
+    opened_.backends.reset();
+    opened_.host.reset();
+    StatusOr<OpenedEngine> opened = OpenEngine(config, 8);
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    opened_ = *std::move(opened);
+  }
+  Config Base() { return TestConfig(path_, {kDevice}); }
+  Engine& engine() { return *opened_.engine; }
+
+  Answer Ask(Request request) {
+    Answer answer;
+    const StatusOr<uint64_t> id = engine().Submit(std::move(request));
+    if (!id.ok()) {
+      answer.error = id.status();
+      return answer;
+    }
+    std::vector<Event> events;
+    while (engine().busy()) {
+      if (Status status = engine().Step(&events); !status.ok()) {
+        answer.error = status;
+        return answer;
+      }
+      for (const Event& event : events) {
+        if (event.request != *id) continue;
+        if (event.token >= 0) answer.tokens.push_back(event.token);
+        answer.text += event.text;
+        if (!event.finish) continue;
+        answer.finish = *event.finish;
+        answer.error = event.error;
+        answer.stats = event.stats;
+      }
+    }
+    return answer;
+  }
+
+  static Request Prompt(std::vector<int32_t> tokens, std::optional<uint64_t> max_tokens) {
+    Request request;
+    request.prompt = std::move(tokens);
+    request.max_tokens = max_tokens;
+    request.ignore_end = true;
+    return request;
+  }
+
+  TempDir dir_;
+  std::string path_;
+  OpenedEngine opened_;
+};
+
+TEST_F(EngineTest, MakesAsManyTokensAsAsked) {
+  Open(Base());
+  const Answer answer = Ask(Prompt({5, 6, 7}, 4));
+  EXPECT_TRUE(answer.error.ok()) << answer.error.ToString();
+  EXPECT_EQ(answer.tokens.size(), 4u);
+  EXPECT_EQ(answer.finish, FinishReason::kLength);
+  EXPECT_EQ(answer.stats.prompt_tokens, 3u);
+  EXPECT_EQ(answer.stats.completion_tokens, 4u);
+  EXPECT_GT(answer.stats.decode_read_bytes, 0u);
+}
+
+TEST_F(EngineTest, FieldFailure_S03_MaxTokensZeroIsNeverUnlimited) {
+  Open(Base());
+  const Answer answer = Ask(Prompt({5, 6, 7}, 0));
+  EXPECT_EQ(answer.tokens.size(), 0u);
+  EXPECT_EQ(answer.finish, FinishReason::kLength);
+}
+
+TEST_F(EngineTest, FieldFailure_S05_APromptOfTheWholeContextFitsAndOneMoreDoesNot) {
+  Config config = Base();
+  config.model.context = 20;
+  config.kv.page_tokens = 16;
+  Open(config);
+  const Answer whole = Ask(Prompt(std::vector<int32_t>(20, 7), std::nullopt));
+  EXPECT_TRUE(whole.error.ok()) << whole.error.ToString();
+  EXPECT_EQ(whole.tokens.size(), 1u);  // its answer's first token needs no place in the cache
+  EXPECT_EQ(whole.finish, FinishReason::kLength);
+  const Answer over = Ask(Prompt(std::vector<int32_t>(21, 7), 1));
+  EXPECT_EQ(over.error.code(), Code::kInvalidArgument);
+  EXPECT_NE(over.error.message().find("21 tokens do not fit in the context of 20"), std::string::npos)
+      << over.error.message();
+  const Answer rest = Ask(Prompt(std::vector<int32_t>(18, 7), std::nullopt));
+  EXPECT_EQ(rest.tokens.size(), 3u);
+}
+
+TEST_F(EngineTest, RefusesAPromptWithNoTokensOrWithIdsThatAreNone) {
+  Open(Base());
+  EXPECT_EQ(Ask(Prompt({}, 1)).error.code(), Code::kInvalidArgument);
+  EXPECT_NE(Ask(Prompt({1, 320}, 1)).error.message().find("token 1 = 320"), std::string::npos);
+  EXPECT_NE(Ask(Prompt({-1}, 1)).error.message().find("-1"), std::string::npos);
+}
+
+TEST_F(EngineTest, StopStringsEndTheAnswerWithoutTheirText) {
+  Open(Base());
+  const Answer free_run = Ask(Prompt({5, 6, 7}, 24));
+  ASSERT_GT(free_run.text.size(), 4u);
+  // Two plain letters of the answer.
+  const auto plain = [](unsigned char c) { return c < 0x80; };
+  size_t at = 1;
+  while (at + 1 < free_run.text.size() && !(plain(free_run.text[at]) && plain(free_run.text[at + 1]))) ++at;
+  ASSERT_LT(at + 1, free_run.text.size()) << free_run.text;
+  const std::string stop = free_run.text.substr(at, 2);
+  Request request = Prompt({5, 6, 7}, 24);
+  request.stop = {stop};
+  const Answer stopped = Ask(std::move(request));
+  EXPECT_EQ(stopped.finish, FinishReason::kStop);
+  EXPECT_EQ(stopped.text, free_run.text.substr(0, free_run.text.find(stop)));
+}
+
+TEST_F(EngineTest, CancelEndsARequestAndLeavesTheOthers) {
+  Config config = Base();
+  config.model.sequences = 2;
+  Open(config);
+  const uint64_t first = *engine().Submit(Prompt({5, 6}, 50));
+  const uint64_t second = *engine().Submit(Prompt({8, 9}, 5));
+  std::vector<Event> events;
+  ASSERT_TRUE(engine().Step(&events).ok());
+  engine().Cancel(first);
+  bool first_cancelled = false, second_done = false;
+  size_t steps = 0;
+  while (engine().busy() && ++steps < 100) {
+    ASSERT_TRUE(engine().Step(&events).ok());
+    for (const Event& event : events) {
+      if (event.request == first && event.finish) first_cancelled = *event.finish == FinishReason::kCancelled;
+      if (event.request == second && event.finish) second_done = *event.finish == FinishReason::kLength;
+    }
+  }
+  EXPECT_TRUE(first_cancelled);
+  EXPECT_TRUE(second_done);
+  EXPECT_LT(steps, 10u);
+  engine().Cancel(first);  // it has ended: nothing happens
+  EXPECT_EQ(Ask(Prompt({5}, 2)).tokens.size(), 2u);
+}
+
+TEST_F(EngineTest, MoreRequestsThanSequencesWaitAndAllEnd) {
+  Config config = Base();
+  config.model.sequences = 2;
+  config.model.context = 64;
+  Open(config);
+  for (int32_t i = 0; i < 9; ++i) ASSERT_TRUE(engine().Submit(Prompt({5 + i, 6}, 3 + static_cast<uint64_t>(i))).ok());
+  size_t ended = 0;
+  std::vector<Event> events;
+  while (engine().busy()) {
+    ASSERT_TRUE(engine().Step(&events).ok());
+    for (const Event& event : events) ended += event.finish ? 1 : 0;
+  }
+  EXPECT_EQ(ended, 9u);
+}
+
+TEST_F(EngineTest, ASampledAnswerIsAFunctionOfItsSeed) {
+  Open(Base());
+  auto answer = [&](uint64_t seed) {
+    Request request = Prompt({5, 6, 7}, 16);
+    request.sampling.temperature = 1.5;
+    request.sampling.seed = seed;
+    return Ask(std::move(request)).tokens;
+  };
+  // The sequence's number takes part in the draw, so the same request later is another sequence.
+  Open(Base());
+  const std::vector<int32_t> first = answer(1);
+  Open(Base());
+  EXPECT_EQ(answer(1), first);
+  Open(Base());
+  EXPECT_NE(answer(2), first);
+}
+
+TEST_F(EngineTest, FieldFailure_M13_NaNFailsItsRequestAlone) {
+  // Untied, with NaN in the embedding's row of token 9.
+  TinyModelSpec spec = *FindTinyModel("llama-tied-f32");
+  const StatusOr<std::vector<TinyTensor>> tensors = MakeTinyTensors(spec);
+  StatusOr<GgufWriter> writer = MakeTinyModel(spec);
+  ASSERT_TRUE(tensors.ok() && writer.ok());
+  const auto embedding = std::find_if(tensors->begin(), tensors->end(),
+                                      [](const TinyTensor& tensor) { return tensor.name == "token_embd.weight"; });
+  ASSERT_NE(embedding, tensors->end());
+  const std::string rows(embedding->bytes.begin(), embedding->bytes.end());
+  const auto width = static_cast<size_t>(embedding->dims[1]);
+  writer->AddTensor("output.weight", Format::kF32, {width, static_cast<uint64_t>(embedding->dims[0])}, rows);
+  std::string bytes = writer->Build();
+  const size_t at = bytes.find(rows);
+  ASSERT_NE(at, std::string::npos);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (size_t i = 0; i < width; ++i) std::memcpy(bytes.data() + at + (9 * width + i) * sizeof(float), &nan, sizeof(nan));
+  path_ = dir_.Write("nan.gguf", bytes);
+
+  Config config = Base();
+  config.model.sequences = 2;
+  Open(config);
+  const uint64_t bad = *engine().Submit(Prompt({5, 9}, 4));
+  const uint64_t good = *engine().Submit(Prompt({5, 6}, 4));
+  Answer bad_answer, good_answer;
+  std::vector<Event> events;
+  while (engine().busy()) {
+    ASSERT_TRUE(engine().Step(&events).ok());
+    for (const Event& event : events) {
+      Answer& answer = event.request == bad ? bad_answer : good_answer;
+      EXPECT_TRUE(event.request == bad || event.request == good);
+      if (event.token >= 0) answer.tokens.push_back(event.token);
+      if (event.finish) answer.finish = *event.finish, answer.error = event.error;
+    }
+  }
+  EXPECT_EQ(bad_answer.finish, FinishReason::kError);
+  EXPECT_EQ(bad_answer.error.code(), Code::kDataLoss);
+  EXPECT_EQ(good_answer.finish, FinishReason::kLength);
+  EXPECT_EQ(good_answer.tokens, Ask(Prompt({5, 6}, 4)).tokens);
+}
+
+TEST_F(EngineTest, FieldFailure_T04_PaddedRowsAreMaskedAndTooFewRowsAreAnError) {
+  // 320 tokens for 320 rows: take some tokens away, then add some.
+  StatusOr<GgufWriter> padded = MakeTinyModel(*FindTinyModel("llama-tied-f32"));
+  ASSERT_TRUE(padded.ok());
+  Logger logger(LogLevel::kError);
+  StatusOr<ModelFiles> files = OpenModel(path_, logger);
+  ASSERT_TRUE(files.ok());
+  const StatusOr<std::vector<std::string_view>> tokens = files->file->metadata().GetStrings("tokenizer.ggml.tokens");
+  const StatusOr<std::vector<int64_t>> types = files->file->metadata().GetInts("tokenizer.ggml.token_type");
+  ASSERT_TRUE(tokens.ok() && types.ok());
+  std::vector<std::string> names(tokens->begin(), tokens->end());
+  std::vector<int32_t> kinds(types->begin(), types->end());
+  names.push_back("<extra>");
+  kinds.push_back(1);
+  padded->SetStrings("tokenizer.ggml.tokens", names).SetI32s("tokenizer.ggml.token_type", kinds);
+  padded->Write(dir_.path() / "few_rows.gguf");
+  const StatusOr<ModelFiles> few = OpenModel((dir_.path() / "few_rows.gguf").string(), logger);
+  ASSERT_FALSE(few.ok());
+  EXPECT_NE(few.status().message().find("320 rows for 321 tokens"), std::string::npos) << few.status().ToString();
+}
+
+TEST_F(EngineTest, ContextIsLoweredToWhatFitsUnlessItWasAskedFor) {
+  Config config = TestConfig(path_, {"async_device:0"});
+  config.kv.page_tokens = 16;
+  config.placement.margin_bytes = 0;
+  config.schedule.step_tokens = 8;
+  config.model.sequences = 8;
+  config.plugin["async_device"].options.push_back({"memory_mib", int64_t{2}, "test"});
+  StatusOr<OpenedEngine> lowered = OpenEngine(config, 8);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  EXPECT_LT(lowered->engine->context(), kTinyContext);
+  EXPECT_GT(lowered->engine->context(), 0);
+  EXPECT_EQ(lowered->engine->plan().notices.size(), 1u);
+
+  config.model.context = kTinyContext;
+  const StatusOr<OpenedEngine> asked = OpenEngine(config, 8);
+  ASSERT_FALSE(asked.ok());
+  EXPECT_EQ(asked.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(asked.status().message().find("short"), std::string::npos) << asked.status().ToString();
+}
+
+TEST_F(EngineTest, AFailingDeviceEndsTheRequestsOfItsStepAndLeavesTheEngineUsable) {
+  Config config = TestConfig(path_, {"async_device:0"});
+  config.plugin["async_device"].options.push_back({"fail_at", int64_t{3}, "test"});
+  Open(config);
+  const Answer failed = Ask(Prompt({5, 6}, 10));
+  EXPECT_EQ(failed.finish, FinishReason::kError);
+  EXPECT_FALSE(failed.error.ok());
+  const Answer next = Ask(Prompt({5, 6}, 10));
+  EXPECT_TRUE(next.error.ok()) << next.error.ToString();
+  EXPECT_EQ(next.tokens.size(), 10u);
+}
+
+}  // namespace
+}  // namespace motley::test
