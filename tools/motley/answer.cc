@@ -30,6 +30,7 @@ double Rate(double count, double seconds) { return count > 0 && seconds > 0 ? co
 
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, int64_t max_outputs) {
   OpenedEngine opened;
+  launcher.interrupt.OnInterruptOnlySetFlag();
   MOTLEY_ASSIGN_OR_RETURN(opened.base, OpenBackends(launcher.flags, config));
   Progress progress(launcher.out, "loading " + std::filesystem::path(config.model.path).filename().string());
   EngineOptions options;
@@ -69,7 +70,7 @@ StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrup
     }
     Give(pending, on_token);
   }
-  interrupt.OnInterrupt(nullptr);
+  interrupt.OnInterruptOnlySetFlag();
   if (!status.ok()) return status;
   return answer;
 }

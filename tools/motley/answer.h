@@ -20,7 +20,7 @@ struct OpenedEngine {
   std::unique_ptr<Engine> engine;
 };
 
-// Plans and loads, with a progress bar on a terminal; Ctrl-C ends it. max_outputs: rows of logits a step, 0 = one a
+// Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag. max_outputs: rows of logits a step, 0 = one a
 // sequence.
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, int64_t max_outputs = 0);
 

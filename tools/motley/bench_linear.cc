@@ -207,6 +207,7 @@ Status RunLinearBench(const LinearBench& bench, Launcher& launcher) {
   Device& device = *devices[0];
   MOTLEY_ASSIGN_OR_RETURN(const auto file, MadeUpWeight::Create(format, bench.rows, bench.cols));
   MOTLEY_ASSIGN_OR_RETURN(const auto node, BuildNode(format, bench));
+  launcher.interrupt.OnInterruptOnlySetFlag();
   MOTLEY_ASSIGN_OR_RETURN(const Prepared ready, Prepare(device, node, *file, bench));
   uint64_t weight_bytes = 0;
   for (uint64_t bytes : ready.profile.weight_bytes) weight_bytes += bytes;

@@ -1,5 +1,6 @@
 // motley inspect: what a model file says of itself. Structure and vocabulary are checked; whether the
 // hyper-parameters make a model is for run, plan and check.
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -83,9 +84,29 @@ void PrintText(const GgufFile& file, const VocabularyReport& vocabulary, Output&
   out.Print("\n" + total + "\n");
 }
 
+// A number, text or truth as such; an array as `DescribeValue` shows it, for a vocabulary is megabytes.
+boost::json::value ValueJson(const Metadata& metadata, const MetaEntry& entry) {
+  switch (entry.value.type) {
+    case ValueType::kArray: break;
+    case ValueType::kString: return boost::json::value(ToValidUtf8(entry.value.bytes));
+    case ValueType::kBool:
+      if (const auto yes = metadata.GetBool(entry.key); yes.ok()) return *yes;
+      break;
+    case ValueType::kF32:
+    case ValueType::kF64:
+      if (const auto number = metadata.GetF64(entry.key); number.ok() && std::isfinite(*number)) return *number;
+      break;
+    default:
+      if (const auto whole = metadata.GetI64(entry.key); whole.ok()) return *whole;
+      if (const auto whole = metadata.GetU64(entry.key); whole.ok()) return *whole;
+      break;
+  }
+  return boost::json::value(ToValidUtf8(DescribeValue(entry.value)));
+}
+
 void PrintJson(const GgufFile& file, const VocabularyReport& vocabulary, Output& out) {
   boost::json::object metadata;
-  for (const MetaEntry& entry : file.metadata().entries()) metadata[ToValidUtf8(entry.key)] = ToValidUtf8(DescribeValue(entry.value));
+  for (const MetaEntry& entry : file.metadata().entries()) metadata[ToValidUtf8(entry.key)] = ValueJson(file.metadata(), entry);
   boost::json::object specials;
   for (const auto& [role, id] : vocabulary.specials) specials[role] = id;
   boost::json::array tensors;

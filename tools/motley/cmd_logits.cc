@@ -42,8 +42,9 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
     vocab = files.tokenizer->vocab_size();
   }
   const uint64_t count = tokens.size();
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, OutputsAStep(vocab, count)));
+  launcher.interrupt.OnInterruptOnlySetFlag();  // the unfinished file is to be removed
   MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer, NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, OutputsAStep(vocab, count)));
   Status written;
   Request request;
   request.prompt = std::move(tokens);

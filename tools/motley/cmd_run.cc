@@ -170,7 +170,7 @@ std::optional<std::string> ReadLine(Launcher& launcher) {
   launcher.out.Flush();
   std::string line;
   const bool there = static_cast<bool>(std::getline(std::cin, line));
-  launcher.interrupt.OnInterrupt(nullptr);
+  launcher.interrupt.OnInterruptOnlySetFlag();
   if (!there) return std::nullopt;
   return line;
 }
@@ -250,7 +250,7 @@ void AddRun(CLI::App& app, Launcher& launcher) {
   AddKeyFlag(*command, flags->min_p, "--min-p", "sampling.min_p", "leave out tokens below this share of the likeliest");
   AddKeyFlag(*command, flags->repeat_penalty, "--repeat-penalty", "sampling.repeat_penalty", "above 1 makes tokens that occurred less likely");
   AddKeyFlag(*command, flags->seed, "--seed", "sampling.seed", "the same seed gives the same answer");
-  command->add_option("--stop", flags->stop, "the answer ends before this text (repeatable)")->type_name("TEXT")->expected(1)->take_all();
+  command->add_option("--stop", flags->stop, "the answer ends before this text (repeatable)")->type_name("TEXT")->allow_extra_args(false);
   command->add_option("--thinking", flags->thinking, "on or off, where the model's template knows it")->type_name("on|off");
   command->add_flag("--stats", flags->stats, "speed and its share of the memory bandwidth, on stderr");
 }

@@ -45,7 +45,8 @@ void Interrupt::Watch() {
     // Somebody who asks twice does not want to wait for a step to end.
     if (flag_.exchange(true)) _exit(kExitInterrupted);
     const std::lock_guard lock(mutex_);
-    if (action_) action_();
+    if (!action_) _exit(kExitInterrupted);
+    action_();
   }
 }
 

@@ -1,4 +1,5 @@
-// Interrupt: Ctrl-C and a friendly kill become a flag that long work looks at. A second one ends the process.
+// Interrupt: Ctrl-C and a friendly kill become a flag that long work looks at. A second one ends the process, and so
+// does the first where nobody has said that he looks.
 //
 // Made in main before any other thread, as those inherit the blocked signals and a thread of its own receives them:
 // no handler, and so no global.
@@ -23,8 +24,12 @@ class Interrupt {
   // A chat goes on after an answer was interrupted.
   void Clear() { flag_.store(false, std::memory_order_relaxed); }
 
-  // Called on the watching thread when a signal comes, e.g. Session::Cancel. Nothing after Clear or destruction.
+  // Called on the watching thread when a signal comes, e.g. to cancel a request. nullptr: the process ends.
   void OnInterrupt(std::function<void()> action);
+  // From now on the work that is under way looks at the flag.
+  void OnInterruptOnlySetFlag() {
+    OnInterrupt([] {});
+  }
 
  private:
   void Watch();

@@ -19,14 +19,14 @@ namespace {
 void AddCommonFlags(CLI::App& command, CommonFlags& flags) {
   const char* group = "Common";
   command.add_option("-c,--config", flags.config_file, "TOML file; flags win over it")->type_name("FILE")->group(group);
-  command.add_option("--device", flags.devices, "use only this device (repeatable); motley devices prints names")->type_name("NAME")->expected(1)->take_all()->group(group);
-  command.add_option("--pin", flags.pins, "put a part of the model on a device (repeatable), e.g. \"layers.*.experts=cpu_avx512:0\"")->type_name("SELECTOR=DEVICE")->expected(1)->take_all()->group(group);
+  command.add_option("--device", flags.devices, "use only this device (repeatable); motley devices prints names")->type_name("NAME")->allow_extra_args(false)->group(group);
+  command.add_option("--pin", flags.pins, "put a part of the model on a device (repeatable), e.g. \"layers.*.experts=cpu_avx512:0\"")->type_name("SELECTOR=DEVICE")->allow_extra_args(false)->group(group);
   command.add_option("--context", flags.context, "tokens a sequence; default: the model's limit, or what fits")->type_name("N")->group(group);
   command.add_option("--sequences", flags.sequences, "sequences at once; default 1")->type_name("N")->group(group);
   command.add_option("--page-tokens", flags.page_tokens, "tokens a page of the cache; default 64")->type_name("N")->group(group);
   command.add_option("--kv", flags.kv, "how keys and values are kept: f32, f16 (default), q8 or q4")->type_name("TYPE")->group(group);
-  command.add_option("--set", flags.settings, "any key of the TOML file (repeatable), e.g. plugin.cpu_avx512.threads=8")->type_name("TABLE.KEY=VALUE")->expected(1)->take_all()->group(group);
-  command.add_option("--plugin-path", flags.plugin_paths, "a folder with plugins, searched first (repeatable)")->type_name("DIR")->expected(1)->take_all()->group(group);
+  command.add_option("--set", flags.settings, "any key of the TOML file (repeatable), e.g. plugin.cpu_avx512.threads=8")->type_name("TABLE.KEY=VALUE")->allow_extra_args(false)->group(group);
+  command.add_option("--plugin-path", flags.plugin_paths, "a folder with plugins, searched first (repeatable)")->type_name("DIR")->allow_extra_args(false)->group(group);
   command.add_flag("--json", flags.json, "results as JSON on stdout, errors too")->group(group);
   command.add_flag("-v,--verbose", flags.verbose, "say more; -vv says everything")->group(group);
   command.add_flag("-q,--quiet", flags.quiet, "results and errors only")->group(group);
