@@ -6,10 +6,18 @@
 namespace motley::cpu {
 namespace {
 
-// Tiles are handed out in fours: what the kernels take at once.
-constexpr int64_t kUnitTiles = 4;
+int64_t Units(const LinearPart& part, int64_t unit_tiles) {
+  return (Tiles(part.n_out) + unit_tiles - 1) / unit_tiles;
+}
 
-int64_t Units(const LinearPart& part) { return (Tiles(part.n_out) + kUnitTiles - 1) / kUnitTiles; }
+// Tiles are handed out in fours, which the kernels read as four streams; in twos where that would leave so few
+// pieces that some thread waits for the last.
+int64_t UnitTiles(const Step& step, int64_t rows, int64_t threads) {
+  if (rows > kGroupRows) return 4;  // panels of four tiles
+  int64_t units = 0;
+  for (const LinearPart& part : step.parts) units += Units(part, 4);
+  return units < 16 * threads ? 2 : 4;
+}
 
 }  // namespace
 
@@ -50,8 +58,9 @@ void CpuProgram::RunLinear(size_t index, Member& m) const {
     m.barrier->Wait(m.n, &m.round);
   }
 
+  const int64_t unit_tiles = UnitTiles(step, rows, m.n);
   int64_t units = 0;
-  for (const LinearPart& part : step.parts) units += Units(part);
+  for (const LinearPart& part : step.parts) units += Units(part, unit_tiles);
   const int64_t rows_at_once = RowsPerCall(k), row_cuts = (rows + rows_at_once - 1) / rows_at_once;
   const int64_t items = units * row_cuts;
   // Small enough pieces that the last one does not keep the others waiting, large enough to be long streams.
@@ -63,9 +72,9 @@ void CpuProgram::RunLinear(size_t index, Member& m) const {
       int64_t unit = item % units;
       const int64_t row = item / units * rows_at_once;
       size_t p = 0;
-      while (unit >= Units(step.parts[p])) unit -= Units(step.parts[p++]);
+      while (unit >= Units(step.parts[p], unit_tiles)) unit -= Units(step.parts[p++], unit_tiles);
       const LinearPart& part = step.parts[p];
-      const int64_t count = std::min(std::min(from + piece, items) - item, Units(part) - unit);
+      const int64_t count = std::min(std::min(from + piece, items) - item, Units(part, unit_tiles) - unit);
       LinearCall call{};
       call.format = part.format;
       call.weight = args.As<uint8_t>(part.weight);
@@ -81,7 +90,7 @@ void CpuProgram::RunLinear(size_t index, Member& m) const {
       call.residual = part.residual == kNone ? nullptr : args.As<float>(part.residual);
       call.residual_stride = part.n_out;
       const LinearFn run = IsQuantised(part.format) ? kernels_->quantised : kernels_->floats;
-      run(call, unit * kUnitTiles, std::min((unit + count) * kUnitTiles, Tiles(part.n_out)), row,
+      run(call, unit * unit_tiles, std::min((unit + count) * unit_tiles, Tiles(part.n_out)), row,
           std::min(row + rows_at_once, rows), m.own);
       item += count;
     }

@@ -22,7 +22,7 @@ class alignas(64) Barrier {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 >= target) return;
     // Members run at once, each on a CPU, so the others are near. Where CPUs are shared after all, give way.
     for (uint32_t spins = 0; arrived_.load(std::memory_order_acquire) < target;) {
-      if (++spins < 4096) {
+      if (++spins < 1024) {
         SpinPause();
       } else {
         sched_yield();

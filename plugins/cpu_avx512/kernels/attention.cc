@@ -11,7 +11,6 @@ namespace motley::cpu {
 namespace {
 
 constexpr int64_t kTilesAtOnce = 4;  // key tiles converted and multiplied together: enough chains in flight
-constexpr int64_t kChunkTiles = kKeyChunk / kKeyTile;
 
 int64_t ElemBytes(const AttentionCall& c) { return c.half ? 2 : 4; }
 bool TiledKeys(const AttentionCall& c) { return c.page_tokens % kKeyTile == 0; }

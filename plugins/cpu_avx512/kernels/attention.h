@@ -18,7 +18,7 @@ namespace motley::cpu {
 constexpr int64_t kKeyTile = 16;
 constexpr int64_t kKeyChunk = 256;
 // Queries (rows times heads of one kv head) that one call of Attend may have.
-constexpr int64_t kMaxQueries = 16;
+constexpr int64_t kMaxQueries = 32;
 
 struct AttentionCall {
   int64_t n_heads, n_kv_heads, head_dim, v_dim, rotary_dim, rope_style, page_tokens;

@@ -61,6 +61,7 @@ template <F f, int kRows>
 void Direct(const LinearCall& c, int64_t tile_begin, int64_t tile_end, int64_t row) {
   int64_t t = tile_begin;
   for (; t + 4 <= tile_end; t += 4) DirectTiles<f, kRows, 4>(c, t, row);
+  for (; t + 2 <= tile_end; t += 2) DirectTiles<f, kRows, 2>(c, t, row);
   for (; t < tile_end; ++t) DirectTiles<f, kRows, 1>(c, t, row);
 }
 

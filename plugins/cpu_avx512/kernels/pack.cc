@@ -214,11 +214,15 @@ void UnpackQuantisedRow(F f, const uint8_t* tile, int64_t k, int lane, float* ou
   for (int64_t e = 0; e < k; e += kChunkElems) {
     const int64_t elems = k - e < kChunkElems ? k - e : kChunkElems, blocks = elems / 32;
     const uint8_t* data = tile + HeaderBytes(f, blocks);
-    for (int64_t i = 0; i < elems; ++i) {
-      const LaneScale s = ReadScale(f, tile, blocks, f == F::kQ6_K ? i / 16 : i / 32, lane);
-      const int byte = ReadByte(f, data + i / 32 * BlockDataBytes(f), static_cast<int>(i % 32), lane);
-      out[e + i] = f == F::kQ4_1 || f == F::kQ4_K ? s.scale * static_cast<float>(byte) + s.min
-                                                  : s.scale * static_cast<float>(byte - s.zero);
+    const int64_t step = f == F::kQ6_K ? 16 : 32;  // elements a scale
+    for (int64_t i = 0; i < elems; i += step) {
+      const LaneScale s = ReadScale(f, tile, blocks, i / step, lane);
+      const uint8_t* block = data + i / 32 * BlockDataBytes(f);
+      for (int64_t j = 0; j < step; ++j) {
+        const int byte = ReadByte(f, block, static_cast<int>(i % 32 + j), lane);
+        out[e + i + j] = f == F::kQ4_1 || f == F::kQ4_K ? s.scale * static_cast<float>(byte) + s.min
+                                                        : s.scale * static_cast<float>(byte - s.zero);
+      }
     }
     tile += ChunkBytes(f, blocks);
   }

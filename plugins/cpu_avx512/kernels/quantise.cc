@@ -10,7 +10,11 @@ namespace {
 // Below this the block counts as zero: the scale and its inverse must be normal numbers.
 constexpr uint32_t kTinyBits = 0x06000000;  // 2.4e-35
 
-int32_t Sum(__m512i v) { return _mm512_reduce_add_epi32(v); }
+int32_t Sum(__m128i bytes) {
+  // Biased by 128 each, as vpsadbw adds unsigned bytes.
+  const __m128i halves = _mm_sad_epu8(_mm_xor_si128(bytes, _mm_set1_epi8(-128)), _mm_setzero_si128());
+  return _mm_cvtsi128_si32(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves))) - 16 * 128;
+}
 
 void QuantiseBlock(const float* x, ActivationBlock* out) {
   const __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
@@ -34,7 +38,7 @@ void QuantiseBlock(const float* x, ActivationBlock* out) {
   _mm_store_si128(reinterpret_cast<__m128i*>(out->q), a8);
   _mm_store_si128(reinterpret_cast<__m128i*>(out->q + 16), b8);
   // Sums of what was stored, also where a NaN or an infinity was saturated.
-  const int32_t sum_low = Sum(_mm512_cvtepi8_epi32(a8)), sum_high = Sum(_mm512_cvtepi8_epi32(b8));
+  const int32_t sum_low = Sum(a8), sum_high = Sum(b8);
   const int32_t sum = sum_low + sum_high;
   out->scale = scale;
   out->minus_magic = -kMagic * scale;
