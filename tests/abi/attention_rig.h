@@ -1,4 +1,5 @@
-// One attention node with its cache and pages on a device, for tests; and the same in plain double arithmetic.
+// One attention node with its cache and pages on a device, for tests; and the same in plain double
+// arithmetic.
 #pragma once
 
 #include "tests/abi/plugin_client.h"
@@ -28,7 +29,8 @@ inline std::vector<float> RopeTable(const std::vector<int32_t>& position, int64_
   for (const int32_t p : position) {
     for (int part = 0; part < 2; ++part) {
       for (int64_t i = 0; i < rotary_dim / 2; ++i) {
-        const double angle = p * std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(rotary_dim));
+        const double angle =
+            p * std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(rotary_dim));
         table.push_back(static_cast<float>(part == 0 ? std::cos(angle) : std::sin(angle)));
       }
     }
@@ -39,12 +41,13 @@ inline std::vector<float> RopeTable(const std::vector<int32_t>& position, int64_
 class AttentionRig {
  public:
   AttentionRig(Session& session, AttentionConfig config) : session_(session), c(std::move(config)) {
-    const motley_kv_plan plan =
-        session_.KvPlan(c.kv_format, static_cast<uint32_t>(c.page_tokens), static_cast<uint32_t>(c.n_kv_heads),
-                        static_cast<uint32_t>(c.head_dim), static_cast<uint32_t>(c.v_dim));
+    const motley_kv_plan plan = session_.KvPlan(
+        c.kv_format, static_cast<uint32_t>(c.page_tokens), static_cast<uint32_t>(c.n_kv_heads),
+        static_cast<uint32_t>(c.head_dim), static_cast<uint32_t>(c.v_dim));
     page_bytes = plan.page_bytes;
     // Unwritten cache bytes are NaN.
-    kv = session_.Upload(std::vector<uint8_t>(static_cast<size_t>(c.kv_pages) * page_bytes, 0xff), MOTLEY_USAGE_KV);
+    kv = session_.Upload(std::vector<uint8_t>(static_cast<size_t>(c.kv_pages) * page_bytes, 0xff),
+                         MOTLEY_USAGE_KV);
     page_table.assign(static_cast<size_t>(c.max_seqs * c.max_pages), -1);
     pages = session_.Upload(page_table);
 
@@ -65,13 +68,21 @@ class AttentionRig {
         graph.Tensor(step, kI32, {kSeqs}, 0, "seq_row"),
         graph.Tensor(step, kI32, {c.max_seqs, c.max_pages}, 0, "pages"),
         graph.Tensor(step, kI32, {16}, 0, "counts"),
-        graph.Tensor(MOTLEY_ROLE_STATE, kU8, {c.kv_pages, static_cast<int64_t>(page_bytes)}, plan.layout, "kv"),
+        graph.Tensor(MOTLEY_ROLE_STATE, kU8, {c.kv_pages, static_cast<int64_t>(page_bytes)}, plan.layout,
+                     "kv"),
     };
     const uint32_t y = graph.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, c.n_heads * c.v_dim}, 0, "y");
     graph.Node(Op::kATTENTION, ids, {y},
-               {{"n_heads", c.n_heads}, {"n_kv_heads", c.n_kv_heads}, {"head_dim", c.head_dim}, {"v_dim", c.v_dim},
-                {"rotary_dim", c.rotary_dim}, {"rope_style", c.rope_style}, {"page_tokens", c.page_tokens},
-                {"kv_format", static_cast<int64_t>(c.kv_format)}, {"scale", c.scale}, {"qk_norm_eps", c.eps}});
+               {{"n_heads", c.n_heads},
+                {"n_kv_heads", c.n_kv_heads},
+                {"head_dim", c.head_dim},
+                {"v_dim", c.v_dim},
+                {"rotary_dim", c.rotary_dim},
+                {"rope_style", c.rope_style},
+                {"page_tokens", c.page_tokens},
+                {"kv_format", static_cast<int64_t>(c.kv_format)},
+                {"scale", c.scale},
+                {"qk_norm_eps", c.eps}});
     program = session_.Compile(graph);
     if (!c.q_norm.empty()) q_norm_ = session_.Upload(c.q_norm);
     if (!c.k_norm.empty()) k_norm_ = session_.Upload(c.k_norm);
@@ -90,13 +101,15 @@ class AttentionRig {
   void MapPages(int64_t row, int32_t first, int32_t stride = 1) {
     for (int64_t i = 0; i < c.max_pages; ++i) {
       const int64_t page = first + i * stride;
-      page_table[static_cast<size_t>(row * c.max_pages + i)] = page < c.kv_pages ? static_cast<int32_t>(page) : -1;
+      page_table[static_cast<size_t>(row * c.max_pages + i)] =
+          page < c.kv_pages ? static_cast<int32_t>(page) : -1;
     }
     session_.Write(pages, page_table.data());
   }
 
   motley_status Step(const AttentionStepData& d, std::vector<float>* y, std::string* text = nullptr) {
-    const int64_t n_tokens = static_cast<int64_t>(d.position.size()), n_seqs = static_cast<int64_t>(d.kv_len.size());
+    const int64_t n_tokens = static_cast<int64_t>(d.position.size()),
+                  n_seqs = static_cast<int64_t>(d.kv_len.size());
     std::vector<int32_t> counts(16, 0);
     const std::vector<int64_t> dims = {n_tokens, n_seqs, 0, 1, n_seqs + 1};
     std::copy(dims.begin(), dims.end(), counts.begin());
@@ -106,8 +119,9 @@ class AttentionRig {
     if (!c.q_norm.empty()) slices.push_back(q_norm_);
     if (!c.k_norm.empty()) slices.push_back(k_norm_);
     for (const motley_slice slice :
-         {session_.Upload(d.position), session_.Upload(d.slot), session_.Upload(rope), session_.Upload(d.row_start),
-          session_.Upload(d.kv_len), session_.Upload(d.seq_row), pages, session_.Upload(counts), kv}) {
+         {session_.Upload(d.position), session_.Upload(d.slot), session_.Upload(rope),
+          session_.Upload(d.row_start), session_.Upload(d.kv_len), session_.Upload(d.seq_row), pages,
+          session_.Upload(counts), kv}) {
       slices.push_back(slice);
     }
     const motley_slice out = session_.Alloc(static_cast<uint64_t>(64 * c.n_heads * c.v_dim) * sizeof(float));
@@ -134,7 +148,8 @@ class AttentionRig {
       const motley_tensor& t = graph.tensors[i];
       uint64_t bytes = t.dtype == kU8 ? 1 : 4;
       for (int32_t d = 0; d < t.rank; ++d) {
-        bytes *= static_cast<uint64_t>(t.dims[d] < 0 ? graph.dims[static_cast<size_t>(~t.dims[d])].max : t.dims[d]);
+        bytes *= static_cast<uint64_t>(t.dims[d] < 0 ? graph.dims[static_cast<size_t>(~t.dims[d])].max
+                                                     : t.dims[d]);
       }
       if (slices[i].bytes >= bytes) continue;
       std::vector<uint8_t> data = session_.Download<uint8_t>(slices[i]);
@@ -148,8 +163,8 @@ class AttentionRig {
 };
 
 // q or k of one head, as the op table says, in double.
-inline std::vector<double> PreparedHead(const AttentionConfig& c, const float* in, const std::vector<float>& norm,
-                                        int32_t position) {
+inline std::vector<double> PreparedHead(const AttentionConfig& c, const float* in,
+                                        const std::vector<float>& norm, int32_t position) {
   std::vector<double> x(in, in + c.head_dim);
   if (!norm.empty()) {
     double mean = 0;
@@ -170,18 +185,19 @@ inline std::vector<double> PreparedHead(const AttentionConfig& c, const float* i
 
 // One sequence of positions 0..n-1 with no cache at all: softmax over the whole matrix.
 inline std::vector<double> PlainAttention(const AttentionConfig& c, const std::vector<float>& q,
-                                          const std::vector<float>& k, const std::vector<float>& v, int64_t n) {
+                                          const std::vector<float>& k, const std::vector<float>& v,
+                                          int64_t n) {
   std::vector<double> y;
   for (int64_t t = 0; t < n; ++t) {
     for (int64_t h = 0; h < c.n_heads; ++h) {
       const int64_t kv_head = h * c.n_kv_heads / c.n_heads;
-      const std::vector<double> qh = PreparedHead(c, q.data() + (t * c.n_heads + h) * c.head_dim, c.q_norm,
-                                                  static_cast<int32_t>(t));
+      const std::vector<double> qh =
+          PreparedHead(c, q.data() + (t * c.n_heads + h) * c.head_dim, c.q_norm, static_cast<int32_t>(t));
       std::vector<double> weight;
       double total = 0;
       for (int64_t p = 0; p <= t; ++p) {
-        const std::vector<double> kh = PreparedHead(c, k.data() + (p * c.n_kv_heads + kv_head) * c.head_dim, c.k_norm,
-                                                    static_cast<int32_t>(p));
+        const std::vector<double> kh = PreparedHead(c, k.data() + (p * c.n_kv_heads + kv_head) * c.head_dim,
+                                                    c.k_norm, static_cast<int32_t>(p));
         double dot = 0;
         for (size_t i = 0; i < qh.size(); ++i) dot += qh[i] * kh[i];
         weight.push_back(std::exp(dot * c.scale));

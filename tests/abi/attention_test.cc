@@ -13,7 +13,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, Attention, testing::ValuesIn(AllDevices()), De
 
 std::vector<float> Wave(int64_t count, double step, double phase) {
   std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(std::sin(step * static_cast<double>(i) + phase)));
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(static_cast<float>(std::sin(step * static_cast<double>(i) + phase)));
   return values;
 }
 
@@ -186,7 +187,8 @@ TEST_P(Attention, SequencesDoNotSeeEachOther) {
   const int64_t rows[3] = {2, 0, 1};
   d.row_start = {0};
   for (int s = 0; s < 3; ++s) {
-    std::vector<float> qs = Part(q, 8, 0, lengths[s]), ks = Part(k, 4, 0, lengths[s]), vs = Part(v, 4, 0, lengths[s]);
+    std::vector<float> qs = Part(q, 8, 0, lengths[s]), ks = Part(k, 4, 0, lengths[s]),
+                       vs = Part(v, 4, 0, lengths[s]);
     if (s == 0) ks[0] = nan;
     if (s == 2) vs[1] = nan;
     d.q.insert(d.q.end(), qs.begin(), qs.end());
@@ -256,7 +258,8 @@ TEST_P(FieldFailure, M06_DimsBehindTheRotatedOnesAreUnchanged) {
   const std::vector<float> values =
       session.Download<float>({rig.kv.buffer, begin, rig.page_bytes / sizeof(float) * sizeof(float)});
   const std::vector<double> expected = PreparedHead(c, d.k.data(), {}, 1000);
-  // 128 consecutive floats somewhere in the page (the layout is the device's): the unrotated half bit for bit.
+  // 128 consecutive floats somewhere in the page (the layout is the device's): the unrotated half bit for
+  // bit.
   bool found = false;
   for (size_t at = 0; at + 128 <= values.size() && !found; ++at) {
     if (std::memcmp(values.data() + at + 64, d.k.data() + 64, 64 * sizeof(float)) != 0) continue;

@@ -22,7 +22,9 @@ struct Sum {
   uint64_t blocks, values;
 };
 
-std::string Folder() { return std::string(MOTLEY_SOURCE_DIR) + "/tests/golden/dequant/"; }
+std::string Folder() {
+  return std::string(MOTLEY_SOURCE_DIR) + "/tests/golden/dequant/";
+}
 
 std::vector<Sum> ReadSums() {
   std::vector<Sum> sums;
@@ -48,7 +50,8 @@ TEST(Dequant, EqualsTheGgufPackageBitForBit) {
     ASSERT_TRUE(blocks.ok());
     ASSERT_EQ(Checksum(*blocks), sum.blocks) << sum.format << ": other block bytes than the golden ones";
     std::vector<float> values(static_cast<size_t>(sum.n_blocks) * FindFormat(*format)->block_elems);
-    dequant(reinterpret_cast<const std::byte*>(blocks->data()), static_cast<int64_t>(values.size()), values.data());
+    dequant(reinterpret_cast<const std::byte*>(blocks->data()), static_cast<int64_t>(values.size()),
+            values.data());
 
     const auto golden = ReadNpy(Folder() + sum.format + ".npy");
     ASSERT_TRUE(golden.ok());
@@ -59,7 +62,8 @@ TEST(Dequant, EqualsTheGgufPackageBitForBit) {
     EXPECT_EQ(Checksum({bytes, values.size() * sizeof(float)}), sum.values) << sum.format;
     checked.push_back(sum.format);
   }
-  EXPECT_EQ(checked.size(), 16u) << "F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K..Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4";
+  EXPECT_EQ(checked.size(), 16u)
+      << "F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K..Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4";
 }
 
 }  // namespace

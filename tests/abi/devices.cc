@@ -5,7 +5,7 @@ namespace motley::abi_test {
 std::vector<DeviceCase> AllDevices() {
   std::vector<DeviceCase> devices = {
       {"ref", MOTLEY_REF_PLUGIN, 0, {{"threads", int64_t{1}}}},
-      {"ref_team", MOTLEY_REF_PLUGIN, 1, {{"threads", int64_t{6}}, {"devices", int64_t{2}}}},
+      {"ref_team", MOTLEY_REF_PLUGIN, 1, {{"threads", int64_t{3}}, {"devices", int64_t{2}}}},
   };
 #ifdef MOTLEY_ASYNC_PLUGIN
   const OptionMap delays = {{"delay_us", int64_t{200}}, {"seed", int64_t{7}}};

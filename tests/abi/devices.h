@@ -14,7 +14,9 @@ struct DeviceCase {
   size_t device;
   OptionMap options;
 };
-inline std::ostream& operator<<(std::ostream& out, const DeviceCase& c) { return out << c.name; }
+inline std::ostream& operator<<(std::ostream& out, const DeviceCase& c) {
+  return out << c.name;
+}
 
 // ref, ref with a team, and both devices of async_device (unlike page layouts), with delays.
 std::vector<DeviceCase> AllDevices();
@@ -28,6 +30,8 @@ class OnDevice : public testing::TestWithParam<DeviceCase> {
 // Rows of the field failures; instantiated in devices.cc for every device.
 class FieldFailure : public OnDevice {};
 
-inline std::string DeviceName(const testing::TestParamInfo<DeviceCase>& info) { return info.param.name; }
+inline std::string DeviceName(const testing::TestParamInfo<DeviceCase>& info) {
+  return info.param.name;
+}
 
 }  // namespace motley::abi_test

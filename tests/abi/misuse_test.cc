@@ -1,4 +1,5 @@
-// Callers that get it wrong: every plugin answers with a code and a text, and goes on. And what a query may do.
+// Callers that get it wrong: every plugin answers with a code and a text, and goes on. And what a query may
+// do.
 #include <random>
 
 #include "tests/abi/devices.h"
@@ -23,7 +24,9 @@ TestGraph AddGraph() {
   return g;
 }
 
-motley_span NoValues() { return {nullptr, 0, sizeof(motley_value), 0}; }
+motley_span NoValues() {
+  return {nullptr, 0, sizeof(motley_value), 0};
+}
 
 TEST_P(Misuse, L01_TheQueryAnswersEveryVersionWithItsOwn) {
   // The host compares; the plugin shows what it is, so that both versions can be printed.
@@ -49,12 +52,14 @@ TEST_P(Misuse, OpenRefusesOptionsThatItsSchemaHasNot) {
   motley_instance* instance = nullptr;
   const auto open = [&](const OptionMap& options) {
     const std::vector<motley_value> values = AbiValues(options);
-    return client.plugin->open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance, &err);
+    return client.plugin->open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance,
+                               &err);
   };
   EXPECT_EQ(open({{"thread", int64_t{1}}}), MOTLEY_INVALID_ARGUMENT);
   EXPECT_NE(std::string(err.text).find("thread"), std::string::npos);
-  const std::string known = client.plugin->name.data == nullptr ? "" : std::string(client.plugin->name.data) == "ref"
-                                                                           ? "threads" : "delay_us";
+  const std::string known = client.plugin->name.data == nullptr              ? ""
+                            : std::string(client.plugin->name.data) == "ref" ? "threads"
+                                                                             : "delay_us";
   EXPECT_EQ(open({{known, std::string("8")}}), MOTLEY_INVALID_ARGUMENT) << "a wrong type";
   EXPECT_EQ(open({{known, int64_t{-1}}}), MOTLEY_INVALID_ARGUMENT) << "out of its range";
   EXPECT_NE(std::string(err.text).find(known + " = -1: must be 0.."), std::string::npos) << err.Text();
@@ -64,8 +69,10 @@ TEST_P(Misuse, OpenRefusesOptionsThatItsSchemaHasNot) {
 TEST_P(Misuse, AnUnknownInterfaceIsUnimplemented) {
   const void* table = &table;
   EXPECT_EQ(client.plugin->get_interface(client.instance, 77, 1, &table), MOTLEY_UNIMPLEMENTED);
-  EXPECT_EQ(client.plugin->get_interface(client.instance, MOTLEY_IFACE_COMPUTE, 99, &table), MOTLEY_UNIMPLEMENTED);
-  EXPECT_EQ(client.plugin->get_interface(client.instance, MOTLEY_IFACE_COMPUTE, 1, nullptr), MOTLEY_INVALID_ARGUMENT);
+  EXPECT_EQ(client.plugin->get_interface(client.instance, MOTLEY_IFACE_COMPUTE, 99, &table),
+            MOTLEY_UNIMPLEMENTED);
+  EXPECT_EQ(client.plugin->get_interface(client.instance, MOTLEY_IFACE_COMPUTE, 1, nullptr),
+            MOTLEY_INVALID_ARGUMENT);
 }
 
 TEST_P(Misuse, NullArguments) {
@@ -174,10 +181,13 @@ TEST_P(Misuse, UnknownAndBrokenGraphsAreRefusedByName) {
       {"tensor 77", [](TestGraph* g) { g->refs[0] = 77; }, MOTLEY_INVALID_ARGUMENT},
       {"is missing", [](TestGraph* g) { g->refs[0] = MOTLEY_NO_TENSOR; }, MOTLEY_INVALID_ARGUMENT},
       {"outside graph.refs", [](TestGraph* g) { g->nodes[0].in = 0xfffffff0u; }, MOTLEY_INVALID_ARGUMENT},
-      {"outside graph.refs", [](TestGraph* g) { g->nodes[0].out_count = 0xffffffffu; }, MOTLEY_INVALID_ARGUMENT},
+      {"outside graph.refs", [](TestGraph* g) { g->nodes[0].out_count = 0xffffffffu; },
+       MOTLEY_INVALID_ARGUMENT},
       {"outside graph.attrs", [](TestGraph* g) { g->nodes[0].attr_count = 1; }, MOTLEY_INVALID_ARGUMENT},
-      {"nothing has written", [](TestGraph* g) { g->tensors[0].role = MOTLEY_ROLE_TEMP; }, MOTLEY_INVALID_ARGUMENT},
-      {"whose role is 1", [](TestGraph* g) { g->tensors[2].role = MOTLEY_ROLE_INPUT; }, MOTLEY_INVALID_ARGUMENT},
+      {"nothing has written", [](TestGraph* g) { g->tensors[0].role = MOTLEY_ROLE_TEMP; },
+       MOTLEY_INVALID_ARGUMENT},
+      {"whose role is 1", [](TestGraph* g) { g->tensors[2].role = MOTLEY_ROLE_INPUT; },
+       MOTLEY_INVALID_ARGUMENT},
       {"a second time", [](TestGraph* g) { g->nodes.push_back(g->nodes[0]); }, MOTLEY_INVALID_ARGUMENT},
       {"nothing writes", [](TestGraph* g) { g->nodes.clear(); }, MOTLEY_INVALID_ARGUMENT},
       {"graph.dims has 4", [](TestGraph* g) { g->dims.pop_back(); }, MOTLEY_INVALID_ARGUMENT},
@@ -188,7 +198,8 @@ TEST_P(Misuse, UnknownAndBrokenGraphsAreRefusedByName) {
     c.change(&g);
     motley_program* program = nullptr;
     Error error;
-    EXPECT_EQ(api->compile(device, g.Abi(), NoValues(), &program, &error), c.code) << c.what << ": " << error.Text();
+    EXPECT_EQ(api->compile(device, g.Abi(), NoValues(), &program, &error), c.code)
+        << c.what << ": " << error.Text();
     EXPECT_NE(std::string(error.text).find(c.what), std::string::npos) << c.what << ": " << error.Text();
     EXPECT_EQ(program, nullptr);
   }
@@ -202,8 +213,8 @@ TEST_P(Misuse, UnknownAttributesAreRefusedByName) {
            {{{"eps", std::nan("")}}, "attribute eps is not finite"},
            {{}, "attribute eps is missing"}}) {
     TestGraph g;
-    const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 4}), w =
-        g.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {4}, MOTLEY_LAYOUT_F32);
+    const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 4}),
+                   w = g.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {4}, MOTLEY_LAYOUT_F32);
     g.Node(Op::kRMS_NORM, {x, w}, {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 4})}, attrs);
     motley_program* program = nullptr;
     Error error;
@@ -220,19 +231,24 @@ TEST_P(Misuse, VerdictsSayWhichNodeAndWhy) {
   const std::vector<int64_t> at = {1, 1, 0, 1, 2};
   std::vector<motley_verdict> verdicts(2);
   ASSERT_EQ(api->supports(device, g.Abi(), at.data(), at.size(),
-                          {verdicts.data(), 2, sizeof(motley_verdict), 0}, &err), MOTLEY_OK) << err.Text();
+                          {verdicts.data(), 2, sizeof(motley_verdict), 0}, &err),
+            MOTLEY_OK)
+      << err.Text();
   EXPECT_EQ(verdicts[0].ok, 1u);
   EXPECT_EQ(verdicts[0].math, MOTLEY_MATH_F32);
   EXPECT_EQ(verdicts[1].ok, 0u);
   EXPECT_EQ(verdicts[1].reason, static_cast<uint32_t>(MOTLEY_UNIMPLEMENTED));
   EXPECT_STREQ(verdicts[1].text, "op 999 is unknown");
   EXPECT_EQ(api->supports(device, g.Abi(), at.data(), at.size(),
-                          {verdicts.data(), 1, sizeof(motley_verdict), 0}, &err), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_EQ(api->supports(device, g.Abi(), at.data(), 3, {verdicts.data(), 2, sizeof(motley_verdict), 0}, &err),
+                          {verdicts.data(), 1, sizeof(motley_verdict), 0}, &err),
             MOTLEY_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      api->supports(device, g.Abi(), at.data(), 3, {verdicts.data(), 2, sizeof(motley_verdict), 0}, &err),
+      MOTLEY_INVALID_ARGUMENT);
 }
 
-// Random bytes over the arrays of a graph that is right: refused or compiled, never a crash (sanitizers look on).
+// Random bytes over the arrays of a graph that is right: refused or compiled, never a crash (sanitizers look
+// on).
 TEST_P(Misuse, GarbageGraphsNeverCrash) {
   std::mt19937 random(11);
   int refused = 0;

@@ -43,7 +43,8 @@ std::vector<float> RunLinear(Session& session, const std::vector<float>& x, int6
   const motley_slice y = session.Alloc(static_cast<uint64_t>(kMaxTokens * n_out) * sizeof(float));
   const motley_slice w = session.LoadWeight(weight, format, {n_out, n_in}, MOTLEY_LAYOUT_STORED);
   std::string text;
-  EXPECT_EQ(session.Run(program, {Rows(session, x, n_in), w, y}, {n_tokens, 1, 0, 1, 2}, &text), MOTLEY_OK) << text;
+  EXPECT_EQ(session.Run(program, {Rows(session, x, n_in), w, y}, {n_tokens, 1, 0, 1, 2}, &text), MOTLEY_OK)
+      << text;
   return Result(session, y, static_cast<size_t>(n_tokens * n_out));
 }
 
@@ -52,7 +53,7 @@ TEST_P(FieldFailure, M03_DotOf4096Eights) {
   const int64_t n_in = 4096;
   std::vector<uint8_t> f16, q8, bf16;
   for (int64_t i = 0; i < n_in; ++i) {
-    f16.insert(f16.end(), {0x00, 0x48});   // 8.0
+    f16.insert(f16.end(), {0x00, 0x48});    // 8.0
     bf16.insert(bf16.end(), {0x00, 0x41});  // 8.0
   }
   for (int64_t block = 0; block < n_in / 32; ++block) {
@@ -78,7 +79,8 @@ TEST_P(Ops, LinearWithBias) {
   const uint32_t y = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2}, 0, "y");
   g.Node(Op::kLINEAR, {x, w, b}, {y});
   motley_program* program = session.Compile(g);
-  const std::vector<uint8_t> weight = Bytes({1, 2, 3, -4, 5, 0.5f}), bias = {0x00, 0x3c, 0x00, 0xc0};  // 1, -2
+  const std::vector<uint8_t> weight = Bytes({1, 2, 3, -4, 5, 0.5f}),
+                             bias = {0x00, 0x3c, 0x00, 0xc0};  // 1, -2
   const motley_slice out = session.Alloc(kMaxTokens * 2 * 4);
   std::string text;
   ASSERT_EQ(session.Run(program,
@@ -135,7 +137,8 @@ TEST_P(Ops, EmbedTakesRows) {
 
 TEST_P(FieldFailure, R03_TokenOutOfRangePoisonsTheStep) {
   EmbedRig rig(session);
-  for (const int32_t bad : {3, -1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
+  for (const int32_t bad :
+       {3, -1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
     std::string text;
     EXPECT_EQ(rig.Run({0, bad}, &text), MOTLEY_INVALID_ARGUMENT);
     EXPECT_NE(text.find("token[1] = " + std::to_string(bad)), std::string::npos) << text;
@@ -157,7 +160,8 @@ TEST_P(FieldFailure, R03_GatherRowOutOfRangePoisonsTheStep) {
   const motley_slice in = Rows<float>(session, {1, 2, 3, 4, 5, 6}, 2);
   const motley_slice out = session.Upload(std::vector<float>(kMaxTokens * 2, -7.0f));
   std::string text;
-  ASSERT_EQ(session.Run(program, {in, Rows<int32_t>(session, {2, 0}, 1), out}, {3, 1, 2, 1, 2}, &text), MOTLEY_OK)
+  ASSERT_EQ(session.Run(program, {in, Rows<int32_t>(session, {2, 0}, 1), out}, {3, 1, 2, 1, 2}, &text),
+            MOTLEY_OK)
       << text;
   EXPECT_EQ(Result(session, out, 6), (std::vector<float>{5, 6, 1, 2, -7, -7}));
   // The row after the last of this step, though the slice has room for it.
@@ -202,8 +206,8 @@ TEST_P(Ops, SwigluAndAddThroughATemp) {
   const motley_slice out = session.Alloc(kMaxTokens * 4 * 4);
   std::string text;
   ASSERT_EQ(session.Run(program,
-                        {Rows<float>(session, {0, 1, -1000, 1000}, 4), Rows<float>(session, {5, 2, 3, 0.5f}, 4),
-                         motley_slice{}, out},
+                        {Rows<float>(session, {0, 1, -1000, 1000}, 4),
+                         Rows<float>(session, {5, 2, 3, 0.5f}, 4), motley_slice{}, out},
                         {1, 1, 0, 1, 2}, &text),
             MOTLEY_OK)
       << text;

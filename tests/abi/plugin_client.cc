@@ -28,13 +28,15 @@ void TeamRun(motley_team* team, void (*fn)(void*, uint32_t, uint32_t), void* arg
   fn(arg, 0, n);
   for (std::thread& thread : others) thread.join();
 }
-void TeamDestroy(motley_team* team) { delete reinterpret_cast<Team*>(team); }
+void TeamDestroy(motley_team* team) {
+  delete reinterpret_cast<Team*>(team);
+}
 
 }  // namespace
 
 const motley_host* TestHost() {
-  static const motley_host host = {sizeof(motley_host), MOTLEY_ABI_MINOR, nullptr, Log, TeamCreate, TeamRun,
-                                   TeamDestroy};
+  static const motley_host host = {sizeof(motley_host), MOTLEY_ABI_MINOR, nullptr,    Log,
+                                   TeamCreate,          TeamRun,          TeamDestroy};
   return &host;
 }
 
@@ -70,7 +72,8 @@ Client::Client(const std::string& path, const OptionMap& options) {
   plugin = query(MOTLEY_ABI_MAJOR, MOTLEY_ABI_MINOR);
   const std::vector<motley_value> values = AbiValues(options);
   Error err;
-  if (plugin->open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance, &err) != MOTLEY_OK) {
+  if (plugin->open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance, &err) !=
+      MOTLEY_OK) {
     throw std::runtime_error(err.Text());
   }
   const void* table = nullptr;
@@ -100,7 +103,8 @@ motley_device_info Client::Info(size_t device) const {
   return info;
 }
 
-// ---- Graphs -------------------------------------------------------------------------------------------------------
+// ---- Graphs
+// -------------------------------------------------------------------------------------------------------
 
 TestGraph::TestGraph() {
   const int64_t max[MOTLEY_DIM_COUNT] = {64, 8, 64, 64, 9};
@@ -121,7 +125,8 @@ uint32_t TestGraph::Tensor(uint32_t role, uint32_t dtype, std::vector<int64_t> d
   return static_cast<uint32_t>(tensors.size() - 1);
 }
 
-void TestGraph::Node(Op op, std::vector<uint32_t> in, std::vector<uint32_t> out, std::vector<Attr> node_attrs) {
+void TestGraph::Node(Op op, std::vector<uint32_t> in, std::vector<uint32_t> out,
+                     std::vector<Attr> node_attrs) {
   motley_node node{};
   node.op = static_cast<uint32_t>(op);
   node.version = 1;
@@ -160,7 +165,8 @@ motley_graph* TestGraph::Abi() {
   return &graph_;
 }
 
-// ---- A device at work ---------------------------------------------------------------------------------------------
+// ---- A device at work
+// ---------------------------------------------------------------------------------------------
 
 Session::Session(const Client& client, size_t index)
     : api(client.api), device(client.devices.at(index)), client_(client) {
@@ -222,8 +228,8 @@ void Session::Read(void* dst, motley_slice src) {
   ASSERT_EQ(Wait(&text), MOTLEY_OK) << text;
 }
 
-motley_slice Session::LoadWeight(const std::vector<uint8_t>& bytes, uint32_t format, std::vector<int64_t> dims,
-                                 uint32_t layout) {
+motley_slice Session::LoadWeight(const std::vector<uint8_t>& bytes, uint32_t format,
+                                 std::vector<int64_t> dims, uint32_t layout) {
   motley_part part{};
   part.role = MOTLEY_PART_DATA;
   part.dtype = format;
@@ -258,7 +264,8 @@ motley_slice Session::LoadWeight(const std::vector<uint8_t>& bytes, uint32_t for
   return dst;
 }
 
-motley_kv_plan Session::KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim) {
+motley_kv_plan Session::KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim,
+                               uint32_t v_dim) {
   const motley_kv_desc desc = {sizeof desc, MOTLEY_KV_GQA, dtype, page_tokens, heads, k_dim, v_dim, 0};
   motley_kv_plan plan{};
   plan.size = sizeof plan;
@@ -270,7 +277,8 @@ motley_kv_plan Session::KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t he
 motley_program* Session::Compile(TestGraph& graph) {
   motley_program* program = nullptr;
   Error err;
-  EXPECT_EQ(api->compile(device, graph.Abi(), {nullptr, 0, sizeof(motley_value), 0}, &program, &err), MOTLEY_OK)
+  EXPECT_EQ(api->compile(device, graph.Abi(), {nullptr, 0, sizeof(motley_value), 0}, &program, &err),
+            MOTLEY_OK)
       << err.Text();
   if (!program) return nullptr;
   programs_.push_back(program);

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <motley/op_schema.hpp>
 #include <motley/plugin.h>
+#include <motley/op_schema.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,9 @@
 
 namespace motley::abi_test {
 
-inline motley_str Str(std::string_view s) { return {s.data(), s.size()}; }
+inline motley_str Str(std::string_view s) {
+  return {s.data(), s.size()};
+}
 
 // Format ids that the tests use.
 inline constexpr uint32_t kF32 = 0, kF16 = 1, kQ8_0 = 8, kI32 = 26, kBF16 = 30, kU8 = 256;
@@ -57,16 +59,21 @@ class Client {
 // The host table that Client lends: real threads, logs to stderr.
 const motley_host* TestHost();
 
-// ---- Graphs -------------------------------------------------------------------------------------------------------
+// ---- Graphs
+// -------------------------------------------------------------------------------------------------------
 
 struct Attr {
   std::string name;
   std::variant<int64_t, double> value;
 };
 
-constexpr int64_t Symbol(uint32_t symbol) { return ~static_cast<int64_t>(symbol); }
-inline constexpr int64_t kTokens = ~static_cast<int64_t>(MOTLEY_DIM_N_TOKENS), kSeqs = ~static_cast<int64_t>(MOTLEY_DIM_N_SEQS),
-                         kOut = ~static_cast<int64_t>(MOTLEY_DIM_N_OUT), kStarts = ~static_cast<int64_t>(MOTLEY_DIM_N_STARTS);
+constexpr int64_t Symbol(uint32_t symbol) {
+  return ~static_cast<int64_t>(symbol);
+}
+inline constexpr int64_t kTokens = ~static_cast<int64_t>(MOTLEY_DIM_N_TOKENS),
+                         kSeqs = ~static_cast<int64_t>(MOTLEY_DIM_N_SEQS),
+                         kOut = ~static_cast<int64_t>(MOTLEY_DIM_N_OUT),
+                         kStarts = ~static_cast<int64_t>(MOTLEY_DIM_N_STARTS);
 
 class TestGraph {
  public:
@@ -89,7 +96,8 @@ class TestGraph {
   motley_graph graph_{};
 };
 
-// ---- A device at work ---------------------------------------------------------------------------------------------
+// ---- A device at work
+// ---------------------------------------------------------------------------------------------
 
 // One queue and one fence of a device; what it makes it frees. Every call waits.
 class Session {
@@ -120,8 +128,8 @@ class Session {
 
   motley_program* Compile(TestGraph& graph);
   // Runs and waits; the code and text of whatever went wrong, at once or later.
-  motley_status Run(motley_program* program, const std::vector<motley_slice>& slices, const std::vector<int64_t>& dims,
-                    std::string* text = nullptr, uint64_t bind_id = 0);
+  motley_status Run(motley_program* program, const std::vector<motley_slice>& slices,
+                    const std::vector<int64_t>& dims, std::string* text = nullptr, uint64_t bind_id = 0);
 
   // Waits for the next value of the fence after a call that was given Next().
   const motley_sync* Next();

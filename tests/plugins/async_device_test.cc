@@ -40,7 +40,8 @@ class AsyncRig {
   }
   motley_slice Alloc(size_t device, uint64_t bytes, uint32_t usage = MOTLEY_USAGE_WORK) {
     motley_buffer* buffer = nullptr;
-    EXPECT_EQ(api->buffer_alloc(client.devices[device], bytes, usage, &buffer, &err), MOTLEY_OK) << err.Text();
+    EXPECT_EQ(api->buffer_alloc(client.devices[device], bytes, usage, &buffer, &err), MOTLEY_OK)
+        << err.Text();
     if (buffer) buffers.push_back(buffer);
     return {buffer, 0, bytes};
   }
@@ -207,8 +208,8 @@ TEST(AsyncDevice, SlicesAreBoundsChecked) {
   const motley_slice slice = rig.Alloc(0, 64);
   uint8_t byte = 0;
   for (const motley_slice bad : {motley_slice{slice.buffer, 64, 1}, motley_slice{slice.buffer, 0, 65},
-                                 motley_slice{slice.buffer, ~0ull - 7, 16}, motley_slice{slice.buffer, 1, ~0ull},
-                                 motley_slice{nullptr, 0, 1}}) {
+                                 motley_slice{slice.buffer, ~0ull - 7, 16},
+                                 motley_slice{slice.buffer, 1, ~0ull}, motley_slice{nullptr, 0, 1}}) {
     EXPECT_EQ(rig.api->write(rig.queues[0], bad, &byte, nullptr, &rig.err), MOTLEY_INVALID_ARGUMENT);
     EXPECT_EQ(rig.api->read(rig.queues[0], &byte, bad, nullptr, &rig.err), MOTLEY_INVALID_ARGUMENT);
     EXPECT_EQ(rig.api->copy(rig.queues[0], slice, bad, nullptr, &rig.err), MOTLEY_INVALID_ARGUMENT);
@@ -377,10 +378,11 @@ TEST(AsyncDevice, SlicesHaveRoomForTheMaxAndAreAligned) {
   motley_program* program = rig.AddProgram(0, 4);
   const motley_slice big = rig.Alloc(0, 64 * 16 + 256), elsewhere = rig.Alloc(1, 64 * 16);
   const motley_slice fits = {big.buffer, 256, 64 * 16};
-  for (const motley_slice bad : {motley_slice{big.buffer, 0, 64 * 16 - 1}, motley_slice{big.buffer, 64, 64 * 16},
-                                 elsewhere, motley_slice{}}) {
+  for (const motley_slice bad : {motley_slice{big.buffer, 0, 64 * 16 - 1},
+                                 motley_slice{big.buffer, 64, 64 * 16}, elsewhere, motley_slice{}}) {
     const Bind bind({fits, fits, bad}, 1);
-    EXPECT_EQ(rig.api->execute(rig.queues[0], program, &bind.bind, nullptr, &rig.err), MOTLEY_INVALID_ARGUMENT);
+    EXPECT_EQ(rig.api->execute(rig.queues[0], program, &bind.bind, nullptr, &rig.err),
+              MOTLEY_INVALID_ARGUMENT);
   }
   const Bind bind({fits, fits, fits}, 1), many({fits, fits, fits}, 65);
   EXPECT_EQ(rig.api->execute(rig.queues[0], program, &bind.bind, nullptr, &rig.err), MOTLEY_OK);
@@ -474,7 +476,8 @@ TEST(AsyncDevice, ARangeIsReleasedOnce) {
   EXPECT_EQ(rig.Wait(done, 1), MOTLEY_ABORTED);
   EXPECT_EQ(released, 3);
   motley_buffer* buffer = nullptr;
-  EXPECT_EQ(rig.api->buffer_import(rig.client.devices[0], &part.src, &buffer, &rig.err), MOTLEY_UNIMPLEMENTED);
+  EXPECT_EQ(rig.api->buffer_import(rig.client.devices[0], &part.src, &buffer, &rig.err),
+            MOTLEY_UNIMPLEMENTED);
   EXPECT_EQ(released, 4);
 
   motley_program* program = rig.AddProgram(0, 4);

@@ -1,4 +1,5 @@
-// attention: per-head norm and rotation of q and k, the write of k and v into the pages, then softmax through them.
+// attention: per-head norm and rotation of q and k, the write of k and v into the pages, then softmax through
+// them.
 #include "attention.h"
 
 #include <motley/step_check.hpp>
@@ -131,8 +132,8 @@ void WriteCache(const Context& c, double* scratch) {
 
 // One token and one query head: softmax over positions 0..position in their order.
 void Attend(const Context& c, int64_t seq, int64_t t, int64_t head, double* scratch) {
-  double* q = scratch;           // [head_dim]
-  double* sum = q + c.head_dim;  // [v_dim]
+  double* q = scratch;                                   // [head_dim]
+  double* sum = q + c.head_dim;                          // [v_dim]
   float* row = reinterpret_cast<float*>(sum + c.v_dim);  // [max(head_dim, v_dim)], one row of the cache
   double* score = sum + c.v_dim + std::max(c.head_dim, c.v_dim);  // [position + 1]
   const int64_t kv_head = head / (c.n_heads / c.n_kv_heads), count = c.step.position[t] + 1;
@@ -192,12 +193,13 @@ plugin::Fault CheckKvFormat(uint32_t format) {
 }
 
 plugin::Fault PlanKv(const motley_kv_desc& desc, uint32_t layout, motley_kv_plan* plan) {
-  if (desc.kind != MOTLEY_KV_GQA) return Fail(MOTLEY_UNIMPLEMENTED, "KV kind %u is not supported: GQA is", desc.kind);
+  if (desc.kind != MOTLEY_KV_GQA)
+    return Fail(MOTLEY_UNIMPLEMENTED, "KV kind %u is not supported: GQA is", desc.kind);
   MOTLEY_TRY(CheckKvFormat(desc.dtype));
   const plugin::FormatRow& format = *plugin::FindFormatRow(desc.dtype);
   if (desc.k_dim % format.block_elems != 0 || desc.v_dim % format.block_elems != 0) {
-    return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s need head dims in multiples of %u, not %u and %u", format.name,
-                format.block_elems, desc.k_dim, desc.v_dim);
+    return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s need head dims in multiples of %u, not %u and %u",
+                format.name, format.block_elems, desc.k_dim, desc.v_dim);
   }
   uint64_t bytes = (static_cast<uint64_t>(desc.k_dim) + desc.v_dim) / format.block_elems;
   for (const uint64_t factor : {desc.page_tokens, desc.n_kv_heads, format.block_bytes}) {
@@ -211,7 +213,8 @@ plugin::Fault PlanKv(const motley_kv_desc& desc, uint32_t layout, motley_kv_plan
   return {};
 }
 
-plugin::Fault CheckPageBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& node, uint32_t layout) {
+plugin::Fault CheckPageBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& node,
+                             uint32_t layout) {
   motley_kv_desc desc{};
   desc.kind = MOTLEY_KV_GQA;
   desc.dtype = static_cast<uint32_t>(node.I64("kv_format"));
@@ -233,7 +236,8 @@ uint64_t AttentionScratchDoubles(const plugin::CheckedGraph& graph, const plugin
   const std::vector<int64_t> at = graph.MaxDims();
   const int64_t max_pages = plugin::CheckedGraph::Extent(graph.tensors[node.in[11]].dims[1], at);
   const int64_t head_dim = node.I64("head_dim"), v_dim = node.I64("v_dim");
-  return static_cast<uint64_t>(head_dim + v_dim + std::max(head_dim, v_dim) + max_pages * node.I64("page_tokens"));
+  return static_cast<uint64_t>(head_dim + v_dim + std::max(head_dim, v_dim) +
+                               max_pages * node.I64("page_tokens"));
 }
 
 }  // namespace motley::ref

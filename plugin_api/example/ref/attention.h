@@ -9,7 +9,8 @@ namespace motley::ref {
 plugin::Fault CheckKvFormat(uint32_t format);
 
 // Whether the graph's page_bytes are those of PlanKv.
-plugin::Fault CheckPageBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& node, uint32_t layout);
+plugin::Fault CheckPageBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& node,
+                             uint32_t layout);
 
 // Doubles that one thread needs.
 uint64_t AttentionScratchDoubles(const plugin::CheckedGraph& graph, const plugin::GraphNode& node);

@@ -11,10 +11,18 @@ namespace {
 
 namespace format_id = plugin::format_id;
 
-uint8_t U8(const std::byte* p) { return static_cast<uint8_t>(*p); }
-int8_t I8(const std::byte* p) { return static_cast<int8_t>(U8(p)); }
-uint16_t U16(const std::byte* p) { return static_cast<uint16_t>(U8(p) | U8(p + 1) << 8); }
-float Half(const std::byte* p) { return HalfToFloat(U16(p)); }
+uint8_t U8(const std::byte* p) {
+  return static_cast<uint8_t>(*p);
+}
+int8_t I8(const std::byte* p) {
+  return static_cast<int8_t>(U8(p));
+}
+uint16_t U16(const std::byte* p) {
+  return static_cast<uint16_t>(U8(p) | U8(p + 1) << 8);
+}
+float Half(const std::byte* p) {
+  return HalfToFloat(U16(p));
+}
 
 // Calls block(bytes, values) for each block of the row.
 template <int kElems, int kBytes, class Block>
@@ -22,7 +30,8 @@ void ForBlocks(const std::byte* src, int64_t count, float* dst, Block block) {
   for (int64_t i = 0; i < count; i += kElems, src += kBytes, dst += kElems) block(src, dst);
 }
 
-// ---- Floats -------------------------------------------------------------------------------------------------------
+// ---- Floats
+// -------------------------------------------------------------------------------------------------------
 
 void F32(const std::byte* src, int64_t count, float* dst) {
   std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
@@ -34,7 +43,8 @@ void Bf16(const std::byte* src, int64_t count, float* dst) {
   for (int64_t i = 0; i < count; ++i) dst[i] = Bfloat16ToFloat(U16(src + 2 * i));
 }
 
-// ---- Blocks of 32: d (f16) [, m (f16)] [, qh[4]], qs. Element j is a low nibble, j + 16 the high one of the same byte.
+// ---- Blocks of 32: d (f16) [, m (f16)] [, qh[4]], qs. Element j is a low nibble, j + 16 the high one of the
+// same byte.
 
 void Q40(const std::byte* src, int64_t count, float* dst) {
   ForBlocks<32, 18>(src, count, dst, [](const std::byte* b, float* y) {
@@ -59,7 +69,9 @@ void Q41(const std::byte* src, int64_t count, float* dst) {
 }
 
 // The fifth bit of element j is bit j of the little-endian word qh.
-int FifthBit(const std::byte* qh, int j) { return (U8(qh + j / 8) >> (j % 8) & 1) << 4; }
+int FifthBit(const std::byte* qh, int j) {
+  return (U8(qh + j / 8) >> (j % 8) & 1) << 4;
+}
 
 void Q50(const std::byte* src, int64_t count, float* dst) {
   ForBlocks<32, 22>(src, count, dst, [](const std::byte* b, float* y) {
@@ -92,7 +104,8 @@ void Q80(const std::byte* src, int64_t count, float* dst) {
 
 // ---- Blocks of 256 ("K"): sub-blocks of 16 or 32 with scales of their own, below one d (and dmin).
 
-// scales[16] (low nibble scale, high nibble min), qs[64], d, dmin. Each 128 values share 32 bytes, 2 bits a plane.
+// scales[16] (low nibble scale, high nibble min), qs[64], d, dmin. Each 128 values share 32 bytes, 2 bits a
+// plane.
 void Q2K(const std::byte* src, int64_t count, float* dst) {
   ForBlocks<256, 84>(src, count, dst, [](const std::byte* b, float* y) {
     const float d = Half(b + 80), dmin = Half(b + 82);
@@ -171,8 +184,8 @@ void Q5K(const std::byte* src, int64_t count, float* dst) {
   });
 }
 
-// ql[128], qh[64], int8 scales[16], d. Each 128 values: 64 bytes of ql (low nibbles, then high), 32 of qh (2 bits a
-// quarter).
+// ql[128], qh[64], int8 scales[16], d. Each 128 values: 64 bytes of ql (low nibbles, then high), 32 of qh (2
+// bits a quarter).
 void Q6K(const std::byte* src, int64_t count, float* dst) {
   ForBlocks<256, 210>(src, count, dst, [](const std::byte* b, float* y) {
     const float d = Half(b + 208);
@@ -186,7 +199,8 @@ void Q6K(const std::byte* src, int64_t count, float* dst) {
   });
 }
 
-// ---- Table-coded nibbles -------------------------------------------------------------------------------------------
+// ---- Table-coded nibbles
+// -------------------------------------------------------------------------------------------
 
 constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 constexpr int8_t kE2m1Twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -233,7 +247,8 @@ void Mxfp4(const std::byte* src, int64_t count, float* dst) {
   });
 }
 
-// Scales[4] in unsigned e4m3, then four groups of 8 bytes: element j of a group is a low nibble, j + 8 the high one.
+// Scales[4] in unsigned e4m3, then four groups of 8 bytes: element j of a group is a low nibble, j + 8 the
+// high one.
 float HalfOfUe4m3(int bits) {
   const int exponent = bits >> 3 & 15, fraction = bits & 7;
   if (bits == 0x7f) return 0.0f;
@@ -261,12 +276,12 @@ struct Row {
   DequantFn fn;
 };
 constexpr Row kRows[] = {
-    {format_id::kF32, F32},       {format_id::kF16, F16},       {format_id::kBF16, Bf16},
-    {format_id::kQ4_0, Q40},      {format_id::kQ4_1, Q41},      {format_id::kQ5_0, Q50},
-    {format_id::kQ5_1, Q51},      {format_id::kQ8_0, Q80},      {format_id::kQ2_K, Q2K},
-    {format_id::kQ3_K, Q3K},      {format_id::kQ4_K, Q4K},      {format_id::kQ5_K, Q5K},
-    {format_id::kQ6_K, Q6K},      {format_id::kIQ4_NL, Iq4Nl},  {format_id::kIQ4_XS, Iq4Xs},
-    {format_id::kMXFP4, Mxfp4},   {format_id::kNVFP4, Nvfp4},
+    {format_id::kF32, F32},     {format_id::kF16, F16},      {format_id::kBF16, Bf16},
+    {format_id::kQ4_0, Q40},    {format_id::kQ4_1, Q41},     {format_id::kQ5_0, Q50},
+    {format_id::kQ5_1, Q51},    {format_id::kQ8_0, Q80},     {format_id::kQ2_K, Q2K},
+    {format_id::kQ3_K, Q3K},    {format_id::kQ4_K, Q4K},     {format_id::kQ5_K, Q5K},
+    {format_id::kQ6_K, Q6K},    {format_id::kIQ4_NL, Iq4Nl}, {format_id::kIQ4_XS, Iq4Xs},
+    {format_id::kMXFP4, Mxfp4}, {format_id::kNVFP4, Nvfp4},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Stored formats to float, bit for bit what the format's definition says: one rounding an operation, in its order.
+// Stored formats to float, bit for bit what the format's definition says: one rounding an operation, in its
+// order.
 #pragma once
 
 #include <cstddef>

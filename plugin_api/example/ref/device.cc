@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include <thread>
+
 #include "dequant.h"
 #include "ops.h"
 
@@ -40,10 +42,15 @@ class RefProgram : public plugin::HostProgram {
 
 }  // namespace
 
-RefDevice::RefDevice(const motley_host* host, uint32_t ordinal, uint32_t threads)
-    : ordinal_(ordinal), name_(std::to_string(ordinal)) {
-  const Fault fault = team_.Create(host, threads, -1);
-  if (!fault.ok()) plugin::Log(host, plugin::LogLevel::kWarning, "ref", fault.text + "; one thread is used");
+RefDevice::RefDevice(uint32_t ordinal) : ordinal_(ordinal), name_(std::to_string(ordinal)) {}
+
+Fault RefDevice::Open(const motley_host* host, uint32_t threads) {
+  if (threads != 0) return team_.Create(host, threads, -1);
+  // A team of one is always there: it owns no thread.
+  for (threads = std::max(1u, std::thread::hardware_concurrency()); threads > 1; --threads) {
+    if (team_.Create(host, threads, -1).ok()) break;
+  }
+  return {};
 }
 
 void RefDevice::Describe(motley_device_info* info) const {
@@ -57,7 +64,8 @@ void RefDevice::Describe(motley_device_info* info) const {
 
 Fault RefDevice::PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
   MOTLEY_TRY(plugin::CheckWholeWeight(weight));
-  if (weight.slots != 0) return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
+  if (weight.slots != 0)
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
   if (Fault f = CheckWeightLayout(weight.format, weight.rank, layout); !f.ok()) {
     return Fail(f.code, "%s: %s", weight.Text().c_str(), f.text.c_str());
   }
@@ -66,7 +74,8 @@ Fault RefDevice::PlanWeight(const CheckedWeight& weight, uint32_t layout, motley
   return {};
 }
 
-Fault RefDevice::LoadWeight(const CheckedWeight& weight, uint32_t /*layout: F32*/, uint32_t slot, std::byte* dst) {
+Fault RefDevice::LoadWeight(const CheckedWeight& weight, uint32_t /*layout: F32*/, uint32_t slot,
+                            std::byte* dst) {
   if (slot != ~0u) return Fail(MOTLEY_UNIMPLEMENTED, "%s: slot %u: it has none", weight.Text().c_str(), slot);
   plugin::RangeBytes stored;
   MOTLEY_TRY(stored.Open(weight.parts[0].src));
@@ -78,7 +87,8 @@ Fault RefDevice::PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) {
   return ref::PlanKv(desc, kTokensFirst, plan);
 }
 
-void RefDevice::Judge(const CheckedGraph& graph, const GraphNode& node, const int64_t* at, motley_verdict* verdict) {
+void RefDevice::Judge(const CheckedGraph& graph, const GraphNode& node, const int64_t* at,
+                      motley_verdict* verdict) {
   if (const Fault fault = CheckFormats(graph, node); !fault.ok()) return plugin::Refuse(verdict, fault);
   verdict->ok = 1;
   verdict->math = MOTLEY_MATH_F32;

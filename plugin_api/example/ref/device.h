@@ -7,10 +7,13 @@ namespace motley::ref {
 
 class RefDevice : public plugin::HostDevice {
  public:
-  RefDevice(const motley_host* host, uint32_t ordinal, uint32_t threads);
+  explicit RefDevice(uint32_t ordinal);
+  // Gets its team. RESOURCE_EXHAUSTED where the host has fewer threads; 0 takes what there is.
+  plugin::Fault Open(const motley_host* host, uint32_t threads);
 
   void Describe(motley_device_info* info) const override;
-  plugin::Fault PlanWeight(const plugin::CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) override;
+  plugin::Fault PlanWeight(const plugin::CheckedWeight& weight, uint32_t layout,
+                           motley_weight_plan* plan) override;
   plugin::Fault LoadWeight(const plugin::CheckedWeight& weight, uint32_t layout, uint32_t slot,
                            std::byte* dst) override;
   plugin::Fault PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) override;

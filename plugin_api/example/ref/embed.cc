@@ -14,7 +14,8 @@ plugin::Fault Embed(const NodeRun& run) {
   const DequantFn dequant = FindDequant(weight.dtype);
   const uint64_t row_bytes = plugin::RowBytes(*plugin::FindFormatRow(weight.dtype), width);
   for (int64_t t = 0; t < n_tokens; ++t) {
-    dequant(run.In<std::byte>(1) + static_cast<uint64_t>(token[t]) * row_bytes, width, run.Out<float>(0) + t * width);
+    dequant(run.In<std::byte>(1) + static_cast<uint64_t>(token[t]) * row_bytes, width,
+            run.Out<float>(0) + t * width);
   }
   return {};
 }

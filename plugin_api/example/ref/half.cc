@@ -16,8 +16,9 @@ uint16_t FloatToHalf(float value) {
   const uint32_t bits = FloatToBits(value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);   // NaN
-  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to 65536 or more: infinity
+  if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);  // NaN
+  if (magnitude >= 0x477ff000)
+    return static_cast<uint16_t>(sign | 0x7c00);  // rounds to 65536 or more: infinity
   if (magnitude >= 0x38800000) {
     // Normal: drop 13 bits of the fraction; a carry runs into the exponent, as it should.
     const uint32_t odd = (magnitude >> 13) & 1;

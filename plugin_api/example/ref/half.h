@@ -20,6 +20,8 @@ inline uint32_t FloatToBits(float value) {
   return bits;
 }
 
-inline float Bfloat16ToFloat(uint16_t bf16) { return BitsToFloat(static_cast<uint32_t>(bf16) << 16); }
+inline float Bfloat16ToFloat(uint16_t bf16) {
+  return BitsToFloat(static_cast<uint32_t>(bf16) << 16);
+}
 
 }  // namespace motley::ref

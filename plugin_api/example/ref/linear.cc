@@ -23,11 +23,11 @@ plugin::Fault Linear(const NodeRun& run) {
   const int64_t n_tokens = run.Rows(run.node->in[0]), n_out = weight.dims[0], n_in = weight.dims[1];
   const DequantFn dequant = FindDequant(weight.dtype);
   const uint64_t row_bytes = plugin::RowBytes(*plugin::FindFormatRow(weight.dtype), n_in);
-  const float* x = run.In<float>(0);                                      // [n_tokens, n_in]
-  const std::byte* w = run.In<std::byte>(1);                              // [n_out, n_in]
-  const float* bias = run.node->Has(2) ? run.In<float>(2) : nullptr;      // [n_out]
-  float* y = run.Out<float>(0);                                           // [n_tokens, n_out]
-  float* scratch = reinterpret_cast<float*>(run.args->scratch);           // [threads, n_in]
+  const float* x = run.In<float>(0);                                  // [n_tokens, n_in]
+  const std::byte* w = run.In<std::byte>(1);                          // [n_out, n_in]
+  const float* bias = run.node->Has(2) ? run.In<float>(2) : nullptr;  // [n_out]
+  float* y = run.Out<float>(0);                                       // [n_tokens, n_out]
+  float* scratch = reinterpret_cast<float*>(run.args->scratch);       // [threads, n_in]
   // Each member has output columns of its own, and reads each of their weights once.
   run.team->Run([&](uint32_t member, uint32_t members) {
     const auto [begin, end] = plugin::Share(n_out, member, members);

@@ -32,7 +32,8 @@ Fault CheckWeightLayout(uint32_t format, uint32_t rank, uint32_t layout) {
   if (layout == MOTLEY_LAYOUT_STORED) return {};
   if (layout != MOTLEY_LAYOUT_F32) return Fail(MOTLEY_UNIMPLEMENTED, "weight layout %u is unknown", layout);
   if (rank != 1 || FindFormatRow(format)->block_elems != 1) {
-    return Fail(MOTLEY_UNIMPLEMENTED, "layout F32 is for vectors in F32, F16, BF16, not for %s of rank %u", name, rank);
+    return Fail(MOTLEY_UNIMPLEMENTED, "layout F32 is for vectors in F32, F16, BF16, not for %s of rank %u",
+                name, rank);
   }
   return {};
 }
@@ -58,8 +59,8 @@ Fault CheckLayouts(const CheckedGraph& graph, const GraphNode& node, uint32_t kv
     if (node.schema->inputs[i].kind == OperandKind::kVECTOR) needs = MOTLEY_LAYOUT_F32;
     if (node.schema->inputs[i].kind == OperandKind::kSTATE) needs = kv_layout;
     if (t.layout != needs) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "%.*s: tensor %s has layout %u, needs %u", MOTLEY_TEXT(node.schema->name),
-                  t.name.c_str(), t.layout, needs);
+      return Fail(MOTLEY_INVALID_ARGUMENT, "%.*s: tensor %s has layout %u, needs %u",
+                  MOTLEY_TEXT(node.schema->name), t.name.c_str(), t.layout, needs);
     }
   }
   if (node.schema->op == Op::kATTENTION) return CheckPageBytes(graph, node, kv_layout);
@@ -70,7 +71,8 @@ uint64_t ScratchBytes(const CheckedGraph& graph, const GraphNode& node, uint32_t
   if (node.schema->op == Op::kLINEAR) {
     return static_cast<uint64_t>(graph.tensors[node.in[1]].dims[1]) * sizeof(float) * threads;
   }
-  if (node.schema->op == Op::kATTENTION) return AttentionScratchDoubles(graph, node) * sizeof(double) * threads;
+  if (node.schema->op == Op::kATTENTION)
+    return AttentionScratchDoubles(graph, node) * sizeof(double) * threads;
   return 0;
 }
 
@@ -83,7 +85,8 @@ uint64_t ReadBytes(const CheckedGraph& graph, const GraphNode& node, const int64
     const OperandKind kind = node.schema->inputs[i].kind;
     if (kind == OperandKind::kVECTOR) bytes += graph.Bytes(node.in[i], dims);
     if (kind == OperandKind::kSTATE) {
-      bytes += static_cast<uint64_t>(at[MOTLEY_DIM_N_SEQS] * at[MOTLEY_DIM_N_PAGES] * std::max<int64_t>(t.dims[1], 0));
+      bytes += static_cast<uint64_t>(at[MOTLEY_DIM_N_SEQS] * at[MOTLEY_DIM_N_PAGES] *
+                                     std::max<int64_t>(t.dims[1], 0));
     }
     if (kind == OperandKind::kWEIGHT) {
       // embed reads its tokens' rows alone.

@@ -1,7 +1,7 @@
 // The ops of motley/op_table.inc, one function each: scalar, portable, accumulated in double.
 //
-// Every output row is a function of its own row, the weights and its own cache alone, bitwise: sums run in one
-// fixed order, whatever the batch and the number of threads.
+// Every output row is a function of its own row, the weights and its own cache alone, bitwise: sums run in
+// one fixed order, whatever the batch and the number of threads.
 #pragma once
 
 #include <motley/graph_check.hpp>
@@ -11,7 +11,8 @@ namespace motley::ref {
 
 // Layouts of KV pages, values of the cache's format. Page bytes are rounded up to kPageAlignment.
 //   kTokensFirst: K [page_tokens, n_kv_heads, k_dim], then V [page_tokens, n_kv_heads, v_dim]
-//   kHeadsFirst:  V [n_kv_heads, page_tokens, v_dim], then K [n_kv_heads, page_tokens, k_dim] (for tests: unlike ref's)
+//   kHeadsFirst:  V [n_kv_heads, page_tokens, v_dim], then K [n_kv_heads, page_tokens, k_dim] (for tests:
+//   unlike ref's)
 inline constexpr uint32_t kTokensFirst = 1, kHeadsFirst = 2;
 inline constexpr uint64_t kPageAlignment = 64;
 
@@ -49,7 +50,8 @@ plugin::Fault RunNode(const NodeRun& run);
 // Whether these ops read the node's formats; the fault's text is the verdict's.
 plugin::Fault CheckFormats(const plugin::CheckedGraph& graph, const plugin::GraphNode& node);
 // For compile: weights of rank >= 2 as stored, vectors in F32, pages in `kv_layout`.
-plugin::Fault CheckLayouts(const plugin::CheckedGraph& graph, const plugin::GraphNode& node, uint32_t kv_layout);
+plugin::Fault CheckLayouts(const plugin::CheckedGraph& graph, const plugin::GraphNode& node,
+                           uint32_t kv_layout);
 
 // Bytes of scratch at the dims' max, for a team of `threads`.
 uint64_t ScratchBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& node, uint32_t threads);

@@ -1,6 +1,4 @@
 // The plugin `ref`: its table, its options, and open().
-#include <thread>
-
 #include "device.h"
 
 namespace {
@@ -11,8 +9,9 @@ using motley::plugin::OptionRow;
 using motley::plugin::Options;
 
 constexpr motley_option kOptions[] = {
-    OptionRow("threads", MOTLEY_TYPE_I64, "0", "0..1024", "Compute threads of all its devices; 0 = one a CPU."),
-    OptionRow("devices", MOTLEY_TYPE_I64, "1", "1..4", "Identical devices, which share the threads."),
+    OptionRow("threads", MOTLEY_TYPE_I64, "1", "0..1024",
+              "Compute threads of each device; 0 = as many as the host lends."),
+    OptionRow("devices", MOTLEY_TYPE_I64, "1", "1..4", "Identical devices."),
 };
 
 motley_status Open(const motley_host* abi, motley_span values, motley_instance** out, motley_error* err) {
@@ -23,27 +22,35 @@ motley_status Open(const motley_host* abi, motley_span values, motley_instance**
     Options options;
     MOTLEY_TRY(Options::Parse(values, kOptions, &options));
     const uint32_t devices = static_cast<uint32_t>(options.I64("devices"));
-    uint32_t threads = static_cast<uint32_t>(options.I64("threads"));
-    if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+    const uint32_t threads = static_cast<uint32_t>(options.I64("threads"));
     auto instance = std::make_unique<HostInstance>();
     instance->host = abi;
     for (uint32_t i = 0; i < devices; ++i) {
-      instance->Add(std::make_unique<motley::ref::RefDevice>(abi, i, std::max(1u, threads / devices)));
+      auto device = std::make_unique<motley::ref::RefDevice>(i);
+      MOTLEY_TRY(device->Open(abi, threads));
+      instance->Add(std::move(device));
     }
     *out = motley::plugin::ToAbi(instance.release());
     return {};
   });
 }
 
-const motley_plugin kPlugin = {
-    sizeof(motley_plugin), MOTLEY_ABI_MAJOR, MOTLEY_ABI_MINOR, MOTLEY_PLUGIN_MAY_UNLOAD,
-    motley::plugin::Str("ref"), motley::plugin::Str("0.1.0"), motley::plugin::Str("motley"),
-    motley::plugin::Str(__VERSION__),
-    motley::plugin::SpanOf(kOptions, std::size(kOptions)),
-    Open, motley::plugin::HostClose, motley::plugin::HostGetInterface};
+const motley_plugin kPlugin = {sizeof(motley_plugin),
+                               MOTLEY_ABI_MAJOR,
+                               MOTLEY_ABI_MINOR,
+                               MOTLEY_PLUGIN_MAY_UNLOAD,
+                               motley::plugin::Str("ref"),
+                               motley::plugin::Str("0.1.0"),
+                               motley::plugin::Str("motley"),
+                               motley::plugin::Str(__VERSION__),
+                               motley::plugin::SpanOf(kOptions, std::size(kOptions)),
+                               Open,
+                               motley::plugin::HostClose,
+                               motley::plugin::HostGetInterface};
 
 }  // namespace
 
-MOTLEY_EXPORT const motley_plugin* motley_plugin_query(uint32_t /*host_abi_major*/, uint32_t /*host_abi_minor*/) {
+MOTLEY_EXPORT const motley_plugin* motley_plugin_query(uint32_t /*host_abi_major*/,
+                                                       uint32_t /*host_abi_minor*/) {
   return &kPlugin;
 }

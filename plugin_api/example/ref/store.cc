@@ -14,7 +14,9 @@ namespace {
 
 namespace format_id = plugin::format_id;
 
-void PutU16(std::byte* p, uint16_t value) { std::memcpy(p, &value, sizeof value); }
+void PutU16(std::byte* p, uint16_t value) {
+  std::memcpy(p, &value, sizeof value);
+}
 
 void StoreF32(const float* src, int64_t count, std::byte* dst) {
   std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
@@ -74,7 +76,8 @@ void StoreQ40(const float* src, int64_t count, std::byte* dst) {
       const float q = scale.inverse == 0 ? 0 : std::nearbyint(x * scale.inverse);
       return static_cast<int>(std::clamp(q, -8.0f, 7.0f)) + 8;
     };
-    for (int j = 0; j < 16; ++j) dst[2 + j] = static_cast<std::byte>(nibble(src[j]) | nibble(src[j + 16]) << 4);
+    for (int j = 0; j < 16; ++j)
+      dst[2 + j] = static_cast<std::byte>(nibble(src[j]) | nibble(src[j + 16]) << 4);
   }
 }
 

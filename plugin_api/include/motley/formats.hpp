@@ -44,7 +44,8 @@ inline Fault TensorBytes(uint32_t format, const int64_t* dims, uint32_t rank, ui
   if (rank == 0) return Fail(MOTLEY_INVALID_ARGUMENT, "rank 0: a tensor has at least one dim");
   uint64_t size = row->block_bytes;
   for (uint32_t i = 0; i < rank; ++i) {
-    if (dims[i] < 0) return Fail(MOTLEY_INVALID_ARGUMENT, "dim %lld is negative", static_cast<long long>(dims[i]));
+    if (dims[i] < 0)
+      return Fail(MOTLEY_INVALID_ARGUMENT, "dim %lld is negative", static_cast<long long>(dims[i]));
     uint64_t n = static_cast<uint64_t>(dims[i]);
     if (i + 1 == rank) {
       if (n % row->block_elems != 0) {

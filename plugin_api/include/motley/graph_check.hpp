@@ -1,5 +1,5 @@
-// A motley_graph, checked and copied: ids in range, known ops, formats, roles and attributes, shapes by the op table,
-// every TEMP and OUTPUT written once, before it is read. Garbage becomes a Fault, never a crash.
+// A motley_graph, checked and copied: ids in range, known ops, formats, roles and attributes, shapes by the
+// op table, every TEMP and OUTPUT written once, before it is read. Garbage becomes a Fault, never a crash.
 //
 //   CheckedGraph graph;
 //   MOTLEY_TRY(CheckGraph(abi_graph, &graph));      // structure; node.fault says what is wrong with one node
@@ -82,8 +82,8 @@ struct CheckedGraph {
   // The values that a host gives for the symbols, held against their ranges.
   Fault CheckDims(const int64_t* at, uint64_t n) const {
     if (n != dims.size()) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "%llu dims given, the graph has %zu", static_cast<unsigned long long>(n),
-                  dims.size());
+      return Fail(MOTLEY_INVALID_ARGUMENT, "%llu dims given, the graph has %zu",
+                  static_cast<unsigned long long>(n), dims.size());
     }
     if (!at) return Fail(MOTLEY_INVALID_ARGUMENT, "dims is NULL");
     for (size_t i = 0; i < n; ++i) {
@@ -105,20 +105,23 @@ struct CheckedGraph {
 
 inline Fault CheckGraph(const motley_graph* graph, CheckedGraph* out);
 
-// ---- below: how ---------------------------------------------------------------------------------------------
+// ---- below: how
+// ---------------------------------------------------------------------------------------------
 
 namespace graph_check {
 
 inline Fault CopyDims(motley_span span, CheckedGraph* out) {
   MOTLEY_TRY(CheckSpan<motley_dim>(span, "graph.dims", 4096));
   if (span.count < MOTLEY_DIM_COUNT) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "graph.dims has %llu symbols: the first %u are the same in every graph",
+    return Fail(MOTLEY_INVALID_ARGUMENT,
+                "graph.dims has %llu symbols: the first %u are the same in every graph",
                 static_cast<unsigned long long>(span.count), MOTLEY_DIM_COUNT);
   }
   for (const motley_dim dim : SpanView<motley_dim>(span)) {
     if (dim.min < 0 || dim.max < dim.min || dim.max > (1ll << 40)) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "graph.dims[%zu]: the range %lld..%lld is empty, negative or too large",
-                  out->dims.size(), static_cast<long long>(dim.min), static_cast<long long>(dim.max));
+      return Fail(MOTLEY_INVALID_ARGUMENT,
+                  "graph.dims[%zu]: the range %lld..%lld is empty, negative or too large", out->dims.size(),
+                  static_cast<long long>(dim.min), static_cast<long long>(dim.max));
     }
     out->dims.push_back({std::string(View(dim.name)), dim.min, dim.max});
   }
@@ -153,36 +156,38 @@ inline Fault CopyTensor(const motley_tensor& t, CheckedGraph* out) {
   for (int32_t i = 0; i < t.rank; ++i) {
     const int64_t dim = t.dims[i];
     if (dim == 0 || (dim < 0 && static_cast<uint64_t>(~dim) >= out->dims.size())) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "tensor %zu: dim %d is %lld: neither an extent nor a known symbol", id, i,
-                  static_cast<long long>(dim));
+      return Fail(MOTLEY_INVALID_ARGUMENT, "tensor %zu: dim %d is %lld: neither an extent nor a known symbol",
+                  id, i, static_cast<long long>(dim));
     }
     copy.dims.push_back(dim);
     largest.push_back(dim > 0 ? dim : out->dims[static_cast<size_t>(~dim)].max);
   }
   if (row->block_elems > 1 && copy.dims.back() < 0) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "tensor %zu: a symbol cannot be the last dim of format %s", id, row->name);
+    return Fail(MOTLEY_INVALID_ARGUMENT, "tensor %zu: a symbol cannot be the last dim of format %s", id,
+                row->name);
   }
   MOTLEY_TRY(CheckStrides(t, id));
   uint64_t bytes = 0;
-  if (Fault fault = TensorBytes(t.dtype, largest.data(), static_cast<uint32_t>(t.rank), &bytes); !fault.ok()) {
+  if (Fault fault = TensorBytes(t.dtype, largest.data(), static_cast<uint32_t>(t.rank), &bytes);
+      !fault.ok()) {
     return Fail(fault.code, "tensor %zu (%s): %s", id, copy.name.c_str(), fault.text.c_str());
   }
   out->tensors.push_back(std::move(copy));
   return {};
 }
 
-inline Fault CopyRefs(const motley_graph& graph, uint32_t begin, uint32_t count, size_t node, const char* what,
-                      size_t n_tensors, std::vector<uint32_t>* out) {
+inline Fault CopyRefs(const motley_graph& graph, uint32_t begin, uint32_t count, size_t node,
+                      const char* what, size_t n_tensors, std::vector<uint32_t>* out) {
   if (static_cast<uint64_t>(begin) + count > graph.refs.count) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: %s [%u, +%u) is outside graph.refs (%llu)", node, what, begin,
-                count, static_cast<unsigned long long>(graph.refs.count));
+    return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: %s [%u, +%u) is outside graph.refs (%llu)", node, what,
+                begin, count, static_cast<unsigned long long>(graph.refs.count));
   }
   const SpanView<uint32_t> refs(graph.refs);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t id = refs[begin + i];
     if (id != MOTLEY_NO_TENSOR && id >= n_tensors) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: %s %u is tensor %u, the graph has %zu", node, what, i, id,
-                  n_tensors);
+      return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: %s %u is tensor %u, the graph has %zu", node, what, i,
+                  id, n_tensors);
     }
     out->push_back(id);
   }
@@ -197,13 +202,14 @@ inline Fault CopyNode(const motley_graph& graph, const motley_node& in, CheckedG
   MOTLEY_TRY(CopyRefs(graph, in.in, in.in_count, id, "input", out->tensors.size(), &node.in));
   MOTLEY_TRY(CopyRefs(graph, in.out, in.out_count, id, "output", out->tensors.size(), &node.out));
   if (static_cast<uint64_t>(in.attr) + in.attr_count > graph.attrs.count) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: attrs [%u, +%u) are outside graph.attrs (%llu)", id, in.attr,
-                in.attr_count, static_cast<unsigned long long>(graph.attrs.count));
+    return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: attrs [%u, +%u) are outside graph.attrs (%llu)", id,
+                in.attr, in.attr_count, static_cast<unsigned long long>(graph.attrs.count));
   }
   const SpanView<motley_value> attrs(graph.attrs);
   for (uint32_t i = 0; i < in.attr_count; ++i) {
     const motley_value value = attrs[in.attr + i];
-    if (value.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: attr %u: reserved is not 0", id, i);
+    if (value.reserved != 0)
+      return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu: attr %u: reserved is not 0", id, i);
     GraphAttr attr{std::string(View(value.name)), value.type, 0, 0};
     if (value.type == MOTLEY_TYPE_I64 || value.type == MOTLEY_TYPE_BOOL) attr.i = value.u.i;
     if (value.type == MOTLEY_TYPE_F64) attr.f = value.u.f;
@@ -212,8 +218,8 @@ inline Fault CopyNode(const motley_graph& graph, const motley_node& in, CheckedG
   if (!node.schema) {
     node.fault = Fail(MOTLEY_UNIMPLEMENTED, "op %u is unknown", in.op);
   } else if (node.schema->version != in.version) {
-    node.fault = Fail(MOTLEY_UNIMPLEMENTED, "%.*s version %u: this plugin has %u", MOTLEY_TEXT(node.schema->name),
-                      in.version, node.schema->version);
+    node.fault = Fail(MOTLEY_UNIMPLEMENTED, "%.*s version %u: this plugin has %u",
+                      MOTLEY_TEXT(node.schema->name), in.version, node.schema->version);
   }
   node.fault.node = static_cast<int64_t>(id);
   out->nodes.push_back(std::move(node));
@@ -228,19 +234,20 @@ inline Fault CheckFlow(const CheckedGraph& graph) {
       if (id == MOTLEY_NO_TENSOR) continue;
       const GraphTensor& t = graph.tensors[id];
       if ((t.role == MOTLEY_ROLE_TEMP || t.role == MOTLEY_ROLE_OUTPUT) && !written[id]) {
-        return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu reads tensor %u (%s), which nothing has written", n, id,
-                    t.name.c_str());
+        return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu reads tensor %u (%s), which nothing has written", n,
+                    id, t.name.c_str());
       }
     }
     for (const uint32_t id : graph.nodes[n].out) {
       if (id == MOTLEY_NO_TENSOR) continue;
       const GraphTensor& t = graph.tensors[id];
       if (t.role != MOTLEY_ROLE_TEMP && t.role != MOTLEY_ROLE_OUTPUT) {
-        return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu writes tensor %u (%s), whose role is %u", n, id, t.name.c_str(),
-                    t.role);
+        return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu writes tensor %u (%s), whose role is %u", n, id,
+                    t.name.c_str(), t.role);
       }
       if (written[id]) {
-        return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu writes tensor %u (%s) a second time", n, id, t.name.c_str());
+        return Fail(MOTLEY_INVALID_ARGUMENT, "node %zu writes tensor %u (%s) a second time", n, id,
+                    t.name.c_str());
       }
       written[id] = 1;
     }
@@ -256,8 +263,8 @@ inline Fault CheckFlow(const CheckedGraph& graph) {
 
 inline Fault CheckKind(const GraphTensor& t, const OperandSchema& operand) {
   const auto wrong = [&](const char* needs) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "%.*s: needs %s, has format %s and role %u", MOTLEY_TEXT(operand.name), needs,
-                FindFormatRow(t.dtype)->name, t.role);
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%.*s: needs %s, has format %s and role %u",
+                MOTLEY_TEXT(operand.name), needs, FindFormatRow(t.dtype)->name, t.role);
   };
   const bool data = t.role != MOTLEY_ROLE_WEIGHT && t.role != MOTLEY_ROLE_STATE;
   switch (operand.kind) {
@@ -280,11 +287,12 @@ inline Fault CheckAttrs(const GraphNode& node, ShapeBinding* binding) {
     }
     if (!row) return Fail(MOTLEY_UNIMPLEMENTED, "attribute %s is unknown", attr.name.c_str());
     for (size_t j = 0; j < i; ++j) {
-      if (node.attrs[j].name == attr.name) return Fail(MOTLEY_INVALID_ARGUMENT, "attribute %s twice", attr.name.c_str());
+      if (node.attrs[j].name == attr.name)
+        return Fail(MOTLEY_INVALID_ARGUMENT, "attribute %s twice", attr.name.c_str());
     }
     if (attr.type != row->type) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "attribute %s has type %u, must have %u", attr.name.c_str(), attr.type,
-                  row->type);
+      return Fail(MOTLEY_INVALID_ARGUMENT, "attribute %s has type %u, must have %u", attr.name.c_str(),
+                  attr.type, row->type);
     }
     if (attr.type == MOTLEY_TYPE_F64 && !std::isfinite(attr.f)) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "attribute %s is not finite", attr.name.c_str());
@@ -345,7 +353,8 @@ inline Fault CheckAttention(const CheckedGraph& graph, const GraphNode& node) {
                 static_cast<long long>(rope_columns), static_cast<long long>(rotary_dim / 2));
   }
   if (node.I64("rope_style") > 1) {
-    return Fail(MOTLEY_UNIMPLEMENTED, "rope_style %lld is unknown", static_cast<long long>(node.I64("rope_style")));
+    return Fail(MOTLEY_UNIMPLEMENTED, "rope_style %lld is unknown",
+                static_cast<long long>(node.I64("rope_style")));
   }
   if (node.I64("page_tokens") < 1 || node.I64("page_tokens") > (1 << 20)) {
     return Fail(MOTLEY_INVALID_ARGUMENT, "page_tokens = %lld: must be 1..%d",
@@ -357,12 +366,14 @@ inline Fault CheckAttention(const CheckedGraph& graph, const GraphNode& node) {
   };
   const int64_t page_limit = 0x7fffffff / node.I64("page_tokens");
   if (largest(11, 1) > page_limit || largest(13, 0) > page_limit) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "%lld pages a sequence, %lld in all, of %lld tokens: positions and slots are i32",
+    return Fail(MOTLEY_INVALID_ARGUMENT,
+                "%lld pages a sequence, %lld in all, of %lld tokens: positions and slots are i32",
                 static_cast<long long>(largest(11, 1)), static_cast<long long>(largest(13, 0)),
                 static_cast<long long>(node.I64("page_tokens")));
   }
   if (!FindFormatRow(static_cast<uint32_t>(node.I64("kv_format")))) {
-    return Fail(MOTLEY_UNIMPLEMENTED, "kv_format %lld is unknown", static_cast<long long>(node.I64("kv_format")));
+    return Fail(MOTLEY_UNIMPLEMENTED, "kv_format %lld is unknown",
+                static_cast<long long>(node.I64("kv_format")));
   }
   return {};
 }
@@ -382,14 +393,17 @@ inline Fault CheckGraph(const motley_graph* abi, CheckedGraph* out) {
   *out = {};
   motley_graph graph{};
   MOTLEY_TRY(ReadStruct(abi, "motley_graph", &graph));
-  if (graph.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "motley_graph.reserved = %u: must be 0", graph.reserved);
+  if (graph.reserved != 0)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "motley_graph.reserved = %u: must be 0", graph.reserved);
   MOTLEY_TRY(CheckSpan<motley_tensor>(graph.tensors, "graph.tensors"));
   MOTLEY_TRY(CheckSpan<motley_node>(graph.nodes, "graph.nodes"));
   MOTLEY_TRY(CheckSpan<uint32_t>(graph.refs, "graph.refs"));
   MOTLEY_TRY(CheckSpan<motley_value>(graph.attrs, "graph.attrs"));
   MOTLEY_TRY(graph_check::CopyDims(graph.dims, out));
-  for (const motley_tensor t : SpanView<motley_tensor>(graph.tensors)) MOTLEY_TRY(graph_check::CopyTensor(t, out));
-  for (const motley_node n : SpanView<motley_node>(graph.nodes)) MOTLEY_TRY(graph_check::CopyNode(graph, n, out));
+  for (const motley_tensor t : SpanView<motley_tensor>(graph.tensors))
+    MOTLEY_TRY(graph_check::CopyTensor(t, out));
+  for (const motley_node n : SpanView<motley_node>(graph.nodes))
+    MOTLEY_TRY(graph_check::CopyNode(graph, n, out));
   MOTLEY_TRY(graph_check::CheckFlow(*out));
   for (size_t i = 0; i < out->nodes.size(); ++i) {
     GraphNode& node = out->nodes[i];

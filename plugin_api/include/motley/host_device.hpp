@@ -76,7 +76,8 @@ class HostDevice {
   virtual Fault LoadWeight(const CheckedWeight& weight, uint32_t layout, uint32_t slot, std::byte* dst) = 0;
   virtual Fault PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) = 0;
   // node has no fault; the verdict comes with ok 0 and no layouts. `at`: the dims asked about.
-  virtual void Judge(const CheckedGraph& graph, const GraphNode& node, const int64_t* at, motley_verdict* verdict) = 0;
+  virtual void Judge(const CheckedGraph& graph, const GraphNode& node, const int64_t* at,
+                     motley_verdict* verdict) = 0;
   // No node has a fault. `values`: the options of this program.
   virtual Fault Compile(CheckedGraph graph, motley_span values, std::unique_ptr<HostProgram>* out) = 0;
 
@@ -104,11 +105,16 @@ struct HostInstance {
 // The table, and two of motley_plugin's functions; open() is the plugin's own.
 inline const motley_compute* HostComputeTable();
 inline motley_status HostClose(motley_instance* instance, motley_error* err);
-inline motley_status HostGetInterface(motley_instance* instance, uint32_t id, uint32_t min_version, const void** out);
+inline motley_status HostGetInterface(motley_instance* instance, uint32_t id, uint32_t min_version,
+                                      const void** out);
 
 // Handles are these objects behind opaque types.
-inline HostInstance* FromAbi(motley_instance* p) { return reinterpret_cast<HostInstance*>(p); }
-inline motley_instance* ToAbi(HostInstance* p) { return reinterpret_cast<motley_instance*>(p); }
+inline HostInstance* FromAbi(motley_instance* p) {
+  return reinterpret_cast<HostInstance*>(p);
+}
+inline motley_instance* ToAbi(HostInstance* p) {
+  return reinterpret_cast<motley_instance*>(p);
+}
 
 }  // namespace motley::plugin
 

@@ -53,7 +53,8 @@ class HostBlock {
     const uint64_t mapped = bytes ? (bytes + kPage - 1) / kPage * kPage : kPage;
     void* data = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) {
-      Fault fault = Fail(MOTLEY_RESOURCE_EXHAUSTED, "mmap of %llu bytes failed", static_cast<unsigned long long>(mapped));
+      Fault fault = Fail(MOTLEY_RESOURCE_EXHAUSTED, "mmap of %llu bytes failed",
+                         static_cast<unsigned long long>(mapped));
       fault.bytes_short = bytes;
       return fault;
     }

@@ -1,4 +1,5 @@
-// The thunks of motley/host_device.hpp; included by it. Each checks its arguments, then does the work at once.
+// The thunks of motley/host_device.hpp; included by it. Each checks its arguments, then does the work at
+// once.
 #pragma once
 
 #include <motley/host_device.hpp>
@@ -10,9 +11,9 @@ struct HostBuffer {
   std::byte* data = nullptr;
   uint64_t bytes = 0;
   bool writable = true;
-  HostBlock block;      // where it is memory of our own
-  RangeBytes import;    // where it is a range of the host's
-  motley_range range{}; // released when the buffer goes
+  HostBlock block;       // where it is memory of our own
+  RangeBytes import;     // where it is a range of the host's
+  motley_range range{};  // released when the buffer goes
   ~HostBuffer() {
     if (range.released) range.released(range.arg);
   }
@@ -27,17 +28,26 @@ struct HostQueue {
 
 namespace host_table {
 
-inline HostDevice* Of(motley_device* p) { return reinterpret_cast<HostDevice*>(p); }
-inline HostBuffer* Of(motley_buffer* p) { return reinterpret_cast<HostBuffer*>(p); }
-inline HostQueue* Of(motley_queue* p) { return reinterpret_cast<HostQueue*>(p); }
-inline HostProgram* Of(motley_program* p) { return reinterpret_cast<HostProgram*>(p); }
+inline HostDevice* Of(motley_device* p) {
+  return reinterpret_cast<HostDevice*>(p);
+}
+inline HostBuffer* Of(motley_buffer* p) {
+  return reinterpret_cast<HostBuffer*>(p);
+}
+inline HostQueue* Of(motley_queue* p) {
+  return reinterpret_cast<HostQueue*>(p);
+}
+inline HostProgram* Of(motley_program* p) {
+  return reinterpret_cast<HostProgram*>(p);
+}
 
 inline Fault NotNull(const void* p, const char* what) {
   return p ? Fault() : Fail(MOTLEY_INVALID_ARGUMENT, "%s is NULL", what);
 }
 
 // The memory of a slice, of which at least `needed` bytes are used.
-inline Fault Resolve(const motley_slice& slice, uint64_t needed, bool write, const char* what, std::byte** out) {
+inline Fault Resolve(const motley_slice& slice, uint64_t needed, bool write, const char* what,
+                     std::byte** out) {
   MOTLEY_TRY(NotNull(slice.buffer, what));
   const HostBuffer* buffer = Of(slice.buffer);
   if (slice.offset > buffer->bytes || slice.bytes > buffer->bytes - slice.offset) {
@@ -49,13 +59,14 @@ inline Fault Resolve(const motley_slice& slice, uint64_t needed, bool write, con
     return Fail(MOTLEY_INVALID_ARGUMENT, "%s: the slice has %llu bytes, needs %llu", what,
                 static_cast<unsigned long long>(slice.bytes), static_cast<unsigned long long>(needed));
   }
-  if (write && !buffer->writable) return Fail(MOTLEY_INVALID_ARGUMENT, "%s: an imported buffer is read-only", what);
+  if (write && !buffer->writable)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s: an imported buffer is read-only", what);
   *out = buffer->data + slice.offset;
   return {};
 }
 
-// Runs work() -> Fault between the waits and the signals of `sync`. A failure of the work poisons the signals; with
-// none to poison it is returned.
+// Runs work() -> Fault between the waits and the signals of `sync`. A failure of the work poisons the
+// signals; with none to poison it is returned.
 template <class Work>
 Fault RunSynced(HostQueue* queue, const motley_sync* sync, Work&& work) {
   HeldSync& held = queue->sync;
@@ -73,7 +84,8 @@ Fault RunSynced(HostQueue* queue, const motley_sync* sync, Work&& work) {
       break;
     }
     if (value < point.value) {
-      return Fail(MOTLEY_FAILED_PRECONDITION, "a wait is at %llu of %llu: with DEVICE_SYNC the host waits first",
+      return Fail(MOTLEY_FAILED_PRECONDITION,
+                  "a wait is at %llu of %llu: with DEVICE_SYNC the host waits first",
                   static_cast<unsigned long long>(value), static_cast<unsigned long long>(point.value));
     }
   }
@@ -96,9 +108,11 @@ Fault RunSynced(HostQueue* queue, const motley_sync* sync, Work&& work) {
   return {};
 }
 
-// ---- Devices and buffers --------------------------------------------------------------------------------------
+// ---- Devices and buffers
+// --------------------------------------------------------------------------------------
 
-inline motley_status Devices(motley_instance* instance, motley_device** out, uint32_t capacity, uint32_t* count) {
+inline motley_status Devices(motley_instance* instance, motley_device** out, uint32_t capacity,
+                             uint32_t* count) {
   return Guard(nullptr, [&]() -> Fault {
     MOTLEY_TRY(NotNull(instance, "instance"));
     MOTLEY_TRY(NotNull(count, "count"));
@@ -127,7 +141,8 @@ inline motley_status DeviceInfo(motley_device* device, motley_device_info* inout
   });
 }
 
-inline motley_status DeviceMemory(motley_device* device, uint64_t* total, uint64_t* free_bytes, motley_error* err) {
+inline motley_status DeviceMemory(motley_device* device, uint64_t* total, uint64_t* free_bytes,
+                                  motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(device, "device"));
     MOTLEY_TRY(NotNull(total, "total"));
@@ -164,7 +179,8 @@ inline motley_status BufferImport(motley_device* device, const motley_range* abi
                                   motley_error* err) {
   return Guard(err, [&]() -> Fault {
     auto buffer = std::make_unique<HostBuffer>();
-    MOTLEY_TRY(ReadStruct(abi, "motley_range", &buffer->range));  // from here on it is released, whatever happens
+    MOTLEY_TRY(
+        ReadStruct(abi, "motley_range", &buffer->range));  // from here on it is released, whatever happens
     MOTLEY_TRY(NotNull(device, "device"));
     MOTLEY_TRY(NotNull(out, "out"));
     const motley_range& range = buffer->range;
@@ -179,7 +195,8 @@ inline motley_status BufferImport(motley_device* device, const motley_range* abi
   });
 }
 
-inline motley_status BufferMap(motley_buffer* buffer, uint64_t offset, uint64_t bytes, void** out, motley_error* err) {
+inline motley_status BufferMap(motley_buffer* buffer, uint64_t offset, uint64_t bytes, void** out,
+                               motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(out, "out"));
     std::byte* data = nullptr;
@@ -199,9 +216,11 @@ inline void BufferFree(motley_buffer* buffer) {
   });
 }
 
-// ---- Queues -------------------------------------------------------------------------------------------------------
+// ---- Queues
+// -------------------------------------------------------------------------------------------------------
 
-inline motley_status QueueCreate(motley_device* device, uint32_t /*priority*/, motley_queue** out, motley_error* err) {
+inline motley_status QueueCreate(motley_device* device, uint32_t /*priority*/, motley_queue** out,
+                                 motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(device, "device"));
     MOTLEY_TRY(NotNull(out, "out"));
@@ -272,9 +291,11 @@ inline motley_status Read(motley_queue* queue, void* dst, motley_slice src, cons
   });
 }
 
-// ---- Weights and KV -------------------------------------------------------------------------------------------------
+// ---- Weights and KV
+// -------------------------------------------------------------------------------------------------
 
-inline Fault PlanWeight(HostDevice* device, const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
+inline Fault PlanWeight(HostDevice* device, const CheckedWeight& weight, uint32_t layout,
+                        motley_weight_plan* plan) {
   *plan = {};
   plan->size = sizeof *plan;
   plan->layout = layout;
@@ -322,15 +343,15 @@ inline motley_status WeightLoad(motley_queue* queue, const motley_weight* abi, u
     if (to != weight.parts[0].src.base && !Of(dst.buffer)->writable && weight.parts[0].src.base) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "weight_load: dst is an import of another range");
     }
-    return RunSynced(Of(queue), sync, [&]() -> Fault {
-      return Of(dst.buffer)->writable ? LoadStored(weight, to) : Fault();
-    });
+    return RunSynced(Of(queue), sync,
+                     [&]() -> Fault { return Of(dst.buffer)->writable ? LoadStored(weight, to) : Fault(); });
   });
   GuardVoid([&] { ReleaseParts(abi); });
   return status;
 }
 
-inline motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, motley_kv_plan* out, motley_error* err) {
+inline motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, motley_kv_plan* out,
+                            motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(device, "device"));
     motley_kv_desc desc{};
@@ -340,8 +361,9 @@ inline motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, mo
     const uint32_t extents[] = {desc.page_tokens, desc.n_kv_heads, desc.k_dim, desc.v_dim};
     for (const uint32_t extent : extents) {
       if (extent < 1 || extent > (1u << 20)) {
-        return Fail(MOTLEY_INVALID_ARGUMENT, "motley_kv_desc: %u tokens a page, %u heads, dims %u and %u: must be 1..%u",
-                    extents[0], extents[1], extents[2], extents[3], 1u << 20);
+        return Fail(MOTLEY_INVALID_ARGUMENT,
+                    "motley_kv_desc: %u tokens a page, %u heads, dims %u and %u: must be 1..%u", extents[0],
+                    extents[1], extents[2], extents[3], 1u << 20);
       }
     }
     motley_kv_plan plan{};
@@ -353,7 +375,8 @@ inline motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, mo
   });
 }
 
-// ---- Programs ---------------------------------------------------------------------------------------------------------
+// ---- Programs
+// ---------------------------------------------------------------------------------------------------------
 
 inline motley_status Supports(motley_device* device, const motley_graph* abi, const int64_t* at, uint64_t n,
                               motley_span verdicts, motley_error* err) {
@@ -382,8 +405,8 @@ inline motley_status Supports(motley_device* device, const motley_graph* abi, co
   });
 }
 
-inline motley_status Compile(motley_device* device, const motley_graph* abi, motley_span values, motley_program** out,
-                             motley_error* err) {
+inline motley_status Compile(motley_device* device, const motley_graph* abi, motley_span values,
+                             motley_program** out, motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(device, "device"));
     MOTLEY_TRY(NotNull(out, "out"));
@@ -461,7 +484,8 @@ inline Fault ResolveBind(const HostProgram& program, const motley_bind& bind, st
     Fault fault = Resolve(slices[id], needed, write, t.name.c_str(), &(*data)[id]);
     if (!fault.ok()) return Fail(fault.code, "bind.slices[%u]: %s", id, fault.text.c_str());
     if ((t.role != MOTLEY_ROLE_WEIGHT || f32) && reinterpret_cast<uintptr_t>((*data)[id]) % 4 != 0) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "bind.slices[%u]: %s is not aligned to 4 bytes", id, t.name.c_str());
+      return Fail(MOTLEY_INVALID_ARGUMENT, "bind.slices[%u]: %s is not aligned to 4 bytes", id,
+                  t.name.c_str());
     }
   }
   return {};
@@ -479,7 +503,8 @@ inline motley_status Execute(motley_queue* handle, motley_program* program_handl
     }
     motley_bind bind{};
     MOTLEY_TRY(ReadStruct(abi, "motley_bind", &bind));
-    if (bind.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "motley_bind.reserved = %u: must be 0", bind.reserved);
+    if (bind.reserved != 0)
+      return Fail(MOTLEY_INVALID_ARGUMENT, "motley_bind.reserved = %u: must be 0", bind.reserved);
     RunArgs args;
     MOTLEY_TRY(ResolveBind(*program, bind, &queue->data, &args.scratch));
     args.data = queue->data.data();
@@ -500,17 +525,37 @@ inline void ProgramDestroy(motley_program* program) {
 }  // namespace host_table
 
 inline const motley_compute* HostComputeTable() {
-  static constexpr motley_compute kTable = {
-      sizeof(motley_compute), 1,
-      host_table::Devices, host_table::DeviceInfo, host_table::DeviceMemory,
-      host_table::BufferAlloc, host_table::BufferImport, host_table::BufferMap, host_table::BufferUnmap,
-      host_table::BufferFree,
-      host_table::QueueCreate, host_table::QueueFlush, host_table::QueueDestroy,
-      FenceCreate, FenceQuery, FenceSignal, FencePoison, FenceWait, FenceNotify, FenceDestroy,
-      host_table::Copy, host_table::Write, host_table::Read,
-      host_table::WeightPlan, host_table::WeightLoad, host_table::KvPlan,
-      host_table::Supports, host_table::Compile, host_table::ProgramInfo, host_table::Execute,
-      host_table::ProgramDestroy};
+  static constexpr motley_compute kTable = {sizeof(motley_compute),
+                                            1,
+                                            host_table::Devices,
+                                            host_table::DeviceInfo,
+                                            host_table::DeviceMemory,
+                                            host_table::BufferAlloc,
+                                            host_table::BufferImport,
+                                            host_table::BufferMap,
+                                            host_table::BufferUnmap,
+                                            host_table::BufferFree,
+                                            host_table::QueueCreate,
+                                            host_table::QueueFlush,
+                                            host_table::QueueDestroy,
+                                            FenceCreate,
+                                            FenceQuery,
+                                            FenceSignal,
+                                            FencePoison,
+                                            FenceWait,
+                                            FenceNotify,
+                                            FenceDestroy,
+                                            host_table::Copy,
+                                            host_table::Write,
+                                            host_table::Read,
+                                            host_table::WeightPlan,
+                                            host_table::WeightLoad,
+                                            host_table::KvPlan,
+                                            host_table::Supports,
+                                            host_table::Compile,
+                                            host_table::ProgramInfo,
+                                            host_table::Execute,
+                                            host_table::ProgramDestroy};
   return &kTable;
 }
 
@@ -518,7 +563,8 @@ inline motley_status HostClose(motley_instance* instance, motley_error* err) {
   return Guard(err, [&]() -> Fault {
     if (!instance) return {};
     if (const int64_t live = FromAbi(instance)->live; live != 0) {
-      return Fail(MOTLEY_FAILED_PRECONDITION, "%lld buffers, queues and programs are open: give them back, then close",
+      return Fail(MOTLEY_FAILED_PRECONDITION,
+                  "%lld buffers, queues and programs are open: give them back, then close",
                   static_cast<long long>(live));
     }
     delete FromAbi(instance);

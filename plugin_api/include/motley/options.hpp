@@ -1,5 +1,5 @@
-// The values of [plugin.NAME], held against the plugin's own schema. The host has done so too; a plugin that is
-// handed garbage still answers with an error.
+// The values of [plugin.NAME], held against the plugin's own schema. The host has done so too; a plugin that
+// is handed garbage still answers with an error.
 #pragma once
 
 #include <motley/plugin.hpp>
@@ -71,11 +71,13 @@ class Options {
     entry.name = View(value.name);
     const motley_option* row = FindRow(entry.name);
     if (!row) return Fail(MOTLEY_INVALID_ARGUMENT, "option %s: unknown", entry.name.c_str());
-    if (value.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "option %s: reserved is not 0", entry.name.c_str());
+    if (value.reserved != 0)
+      return Fail(MOTLEY_INVALID_ARGUMENT, "option %s: reserved is not 0", entry.name.c_str());
     if (Find(entry.name)) return Fail(MOTLEY_INVALID_ARGUMENT, "option %s: given twice", entry.name.c_str());
     const uint32_t type = row->type == MOTLEY_TYPE_STR_LIST ? MOTLEY_TYPE_STR : row->type;
     if (value.type != type) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "option %s: has type %u, must have %u", entry.name.c_str(), value.type, type);
+      return Fail(MOTLEY_INVALID_ARGUMENT, "option %s: has type %u, must have %u", entry.name.c_str(),
+                  value.type, type);
     }
     if (type == MOTLEY_TYPE_STR) entry.s = View(value.u.s);
     if (type == MOTLEY_TYPE_I64 || type == MOTLEY_TYPE_BOOL) entry.i = value.u.i;

@@ -1,8 +1,9 @@
-// Comfort for authors of plugins: faults, guards, spans, sized structs, options, teams. C++20, standard library alone.
+// Comfort for authors of plugins: faults, guards, spans, sized structs, options, teams. C++20, standard
+// library alone.
 //
-// Inside a plugin functions return a Fault; at the ABI's edge Guard() turns it, or an exception, into a code and
-// the caller's text. Start from plugin_api/example/ref; a device that works on the calling thread derives from
-// motley/host_device.hpp and writes no thunk at all.
+// Inside a plugin functions return a Fault; at the ABI's edge Guard() turns it, or an exception, into a code
+// and the caller's text. Start from plugin_api/example/ref; a device that works on the calling thread derives
+// from motley/host_device.hpp and writes no thunk at all.
 #pragma once
 
 #include <motley/plugin.h>
@@ -21,19 +22,25 @@
 
 namespace motley::plugin {
 
-// ---- Text ---------------------------------------------------------------------------------------------------
+// ---- Text
+// ---------------------------------------------------------------------------------------------------
 
-inline std::string_view View(motley_str s) { return s.data ? std::string_view(s.data, s.size) : std::string_view(); }
-inline motley_str Str(std::string_view s) { return {s.data(), s.size()}; }
+inline std::string_view View(motley_str s) {
+  return s.data ? std::string_view(s.data, s.size) : std::string_view();
+}
+inline motley_str Str(std::string_view s) {
+  return {s.data(), s.size()};
+}
 
-// ---- Faults -------------------------------------------------------------------------------------------------
+// ---- Faults
+// -------------------------------------------------------------------------------------------------
 
 // What went wrong, or nothing. Costs no allocation while nothing is.
 struct [[nodiscard]] Fault {
   int32_t code = MOTLEY_OK;
-  std::string text;           // names the thing, the value and the fix
-  int64_t node = -1;          // the node of the graph at fault
-  uint64_t bytes_short = 0;   // with RESOURCE_EXHAUSTED
+  std::string text;          // names the thing, the value and the fix
+  int64_t node = -1;         // the node of the graph at fault
+  uint64_t bytes_short = 0;  // with RESOURCE_EXHAUSTED
 
   bool ok() const { return code == MOTLEY_OK; }
 };
@@ -54,8 +61,8 @@ struct [[nodiscard]] Fault {
 #define MOTLEY_TEXT(view) static_cast<int>((view).size()), (view).data()
 
 // Returns from the calling function, which returns a Fault, where `expression` is one.
-#define MOTLEY_TRY(expression)                                                 \
-  do {                                                                         \
+#define MOTLEY_TRY(expression)                                                      \
+  do {                                                                              \
     if (::motley::plugin::Fault fault_ = (expression); !fault_.ok()) return fault_; \
   } while (false)
 
@@ -122,9 +129,11 @@ void GuardVoid(Body&& body) noexcept {
   }
 }
 
-// ---- Spans and sized structs --------------------------------------------------------------------------------
+// ---- Spans and sized structs
+// --------------------------------------------------------------------------------
 
-// The elements of a motley_span, by value: strides and alignment are the sender's. Check it once with CheckSpan.
+// The elements of a motley_span, by value: strides and alignment are the sender's. Check it once with
+// CheckSpan.
 template <class T>
 class SpanView {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -165,15 +174,17 @@ inline constexpr uint64_t kMaxSpanCount = 1u << 24;
 
 template <class T>
 Fault CheckSpan(motley_span span, const char* what, uint64_t max_count = kMaxSpanCount) {
-  if (span.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "%s.reserved = %u: must be 0", what, span.reserved);
+  if (span.reserved != 0)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.reserved = %u: must be 0", what, span.reserved);
   if (span.count == 0) return {};
-  if (!span.data) return Fail(MOTLEY_INVALID_ARGUMENT, "%s.data is NULL with count %llu", what,
-                              static_cast<unsigned long long>(span.count));
-  if (span.count > max_count) return Fail(MOTLEY_INVALID_ARGUMENT, "%s.count = %llu: at most %llu", what,
-                                          static_cast<unsigned long long>(span.count),
-                                          static_cast<unsigned long long>(max_count));
-  if (span.stride < sizeof(T)) return Fail(MOTLEY_INVALID_ARGUMENT, "%s.stride = %u: at least %zu", what,
-                                           span.stride, sizeof(T));
+  if (!span.data)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.data is NULL with count %llu", what,
+                static_cast<unsigned long long>(span.count));
+  if (span.count > max_count)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.count = %llu: at most %llu", what,
+                static_cast<unsigned long long>(span.count), static_cast<unsigned long long>(max_count));
+  if (span.stride < sizeof(T))
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.stride = %u: at least %zu", what, span.stride, sizeof(T));
   return {};
 }
 
@@ -189,7 +200,8 @@ Fault ReadStruct(const T* in, const char* what, T* out) {
   if (!in) return Fail(MOTLEY_INVALID_ARGUMENT, "%s is NULL", what);
   uint32_t size = 0;
   std::memcpy(&size, in, sizeof size);
-  if (size < sizeof(T)) return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %zu", what, size, sizeof(T));
+  if (size < sizeof(T))
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %zu", what, size, sizeof(T));
   std::memcpy(out, in, sizeof(T));
   return {};
 }
@@ -199,13 +211,15 @@ template <class T>
 Fault WriteStruct(const T& value, const char* what, T* out) {
   if (!out) return Fail(MOTLEY_INVALID_ARGUMENT, "%s is NULL", what);
   const uint32_t size = out->size;
-  if (size < sizeof(T)) return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %zu", what, size, sizeof(T));
+  if (size < sizeof(T))
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %zu", what, size, sizeof(T));
   *out = value;
   out->size = size;
   return {};
 }
 
-// ---- Host ---------------------------------------------------------------------------------------------------
+// ---- Host
+// ---------------------------------------------------------------------------------------------------
 
 enum class LogLevel : uint32_t { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3 };
 

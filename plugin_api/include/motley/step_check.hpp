@@ -1,6 +1,8 @@
-// Step data out of range, found before a kernel uses it (field failure R03): every plugin checks, in every build.
+// Step data out of range, found before a kernel uses it (field failure R03): every plugin checks, in every
+// build.
 //
-// Pointers are host memory. All loops are O(tokens + pages in use); nothing allocates unless something is wrong.
+// Pointers are host memory. All loops are O(tokens + pages in use); nothing allocates unless something is
+// wrong.
 #pragma once
 
 #include <motley/plugin.hpp>
@@ -13,8 +15,8 @@ namespace motley::plugin {
 inline Fault CheckIndices(const char* what, const int32_t* index, int64_t count, int64_t limit) {
   for (int64_t i = 0; i < count; ++i) {
     if (index[i] < 0 || index[i] >= limit) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "%s[%lld] = %d: must be 0..%lld", what, static_cast<long long>(i), index[i],
-                  static_cast<long long>(limit - 1));
+      return Fail(MOTLEY_INVALID_ARGUMENT, "%s[%lld] = %d: must be 0..%lld", what, static_cast<long long>(i),
+                  index[i], static_cast<long long>(limit - 1));
     }
   }
   return {};
@@ -34,8 +36,9 @@ struct AttentionStep {
 
 inline Fault CheckSequence(const AttentionStep& step, int64_t s) {
   const auto bad = [&](const char* what, int64_t i, int64_t value, int64_t low, int64_t high) {
-    return Fail(MOTLEY_INVALID_ARGUMENT, "%s[%lld] = %lld: must be %lld..%lld", what, static_cast<long long>(i),
-                static_cast<long long>(value), static_cast<long long>(low), static_cast<long long>(high));
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s[%lld] = %lld: must be %lld..%lld", what,
+                static_cast<long long>(i), static_cast<long long>(value), static_cast<long long>(low),
+                static_cast<long long>(high));
   };
   const int64_t begin = step.row_start[s], end = step.row_start[s + 1];
   if (end < begin || end > step.n_tokens) return bad("row_start", s + 1, end, begin, step.n_tokens);
@@ -79,8 +82,8 @@ inline Fault CheckAttentionStep(const AttentionStep& step) {
 inline Fault CheckCounts(const int32_t* counts, const int64_t* dims, uint64_t n_dims) {
   for (uint64_t i = 0; i < n_dims && i < 16; ++i) {
     if (counts[i] != dims[i]) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "counts[%llu] = %d, the bound dim is %lld", static_cast<unsigned long long>(i),
-                  counts[i], static_cast<long long>(dims[i]));
+      return Fail(MOTLEY_INVALID_ARGUMENT, "counts[%llu] = %d, the bound dim is %lld",
+                  static_cast<unsigned long long>(i), counts[i], static_cast<long long>(dims[i]));
     }
   }
   return {};

@@ -1,7 +1,8 @@
-// Fences for plugins whose work is done by threads of the host's process: a timeline of mutex and condition variable.
+// Fences for plugins whose work is done by threads of the host's process: a timeline of mutex and condition
+// variable.
 //
-// Thread-safe throughout. A Timeline is held by shared_ptr: who signals it keeps it alive through the signal, so
-// the host may destroy its fence as soon as the value that it waited for is there.
+// Thread-safe throughout. A Timeline is held by shared_ptr: who signals it keeps it alive through the signal,
+// so the host may destroy its fence as soon as the value that it waited for is there.
 #pragma once
 
 #include <motley/plugin.hpp>
@@ -130,8 +131,12 @@ struct HeldPoint {
 struct Fence {
   std::shared_ptr<Timeline> line;
 };
-inline Fence* FromAbi(motley_fence* fence) { return reinterpret_cast<Fence*>(fence); }
-inline motley_fence* ToAbi(Fence* fence) { return reinterpret_cast<motley_fence*>(fence); }
+inline Fence* FromAbi(motley_fence* fence) {
+  return reinterpret_cast<Fence*>(fence);
+}
+inline motley_fence* ToAbi(Fence* fence) {
+  return reinterpret_cast<motley_fence*>(fence);
+}
 
 // The points of a sync, held. Vectors are cleared and filled again, so a queue that keeps one allocates once.
 struct HeldSync {

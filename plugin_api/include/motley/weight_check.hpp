@@ -43,15 +43,18 @@ inline Fault CheckWeight(const motley_weight* abi, CheckedWeight* out) {
   *out = {};
   out->name = View(w.name);
   if (w.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "%s: reserved is not 0", out->name.c_str());
-  if (!FindFormatRow(w.format)) return Fail(MOTLEY_UNIMPLEMENTED, "%s: format %u is unknown", out->name.c_str(), w.format);
-  if (w.rank < 1 || w.rank > 3) return Fail(MOTLEY_INVALID_ARGUMENT, "%s: rank %u: must be 1..3", out->name.c_str(), w.rank);
+  if (!FindFormatRow(w.format))
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: format %u is unknown", out->name.c_str(), w.format);
+  if (w.rank < 1 || w.rank > 3)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s: rank %u: must be 1..3", out->name.c_str(), w.rank);
   out->format = w.format;
   out->rank = w.rank;
   out->slots = w.slots;
   out->shard_count = w.shard_count;
   for (uint32_t i = 0; i < w.rank; ++i) {
     if (w.dims[i] < 1) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "%s: dim %u is %lld", out->name.c_str(), i, static_cast<long long>(w.dims[i]));
+      return Fail(MOTLEY_INVALID_ARGUMENT, "%s: dim %u is %lld", out->name.c_str(), i,
+                  static_cast<long long>(w.dims[i]));
     }
     out->dims[i] = w.dims[i];
   }
@@ -76,8 +79,9 @@ inline Fault CheckWeight(const motley_weight* abi, CheckedWeight* out) {
       return Fail(f.code, "%s: part: %s", out->Text().c_str(), f.text.c_str());
     }
     if (part_bytes != part.src.bytes) {
-      return Fail(MOTLEY_INVALID_ARGUMENT, "%s: a part's range has %llu bytes, its shape %llu", out->Text().c_str(),
-                  static_cast<unsigned long long>(part.src.bytes), static_cast<unsigned long long>(part_bytes));
+      return Fail(MOTLEY_INVALID_ARGUMENT, "%s: a part's range has %llu bytes, its shape %llu",
+                  out->Text().c_str(), static_cast<unsigned long long>(part.src.bytes),
+                  static_cast<unsigned long long>(part_bytes));
     }
     out->parts.push_back(part);
   }
@@ -88,14 +92,15 @@ inline Fault CheckWeight(const motley_weight* abi, CheckedWeight* out) {
 inline Fault CheckWholeWeight(const CheckedWeight& w) {
   if (w.shard_count > 1) return Fail(MOTLEY_UNIMPLEMENTED, "%s: shards are not supported", w.Text().c_str());
   if (w.parts.size() != 1 || w.parts[0].role != MOTLEY_PART_DATA || w.parts[0].dtype != w.format) {
-    return Fail(MOTLEY_UNIMPLEMENTED, "%s: %zu parts: only one part of data in its own format", w.Text().c_str(),
-                w.parts.size());
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: %zu parts: only one part of data in its own format",
+                w.Text().c_str(), w.parts.size());
   }
   uint64_t bytes = 0;
   MOTLEY_TRY(TensorBytes(w.format, w.dims, w.rank, &bytes));
   if (bytes != w.parts[0].src.bytes) {
     return Fail(MOTLEY_INVALID_ARGUMENT, "%s: needs %llu bytes, its part has %llu", w.Text().c_str(),
-                static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(w.parts[0].src.bytes));
+                static_cast<unsigned long long>(bytes),
+                static_cast<unsigned long long>(w.parts[0].src.bytes));
   }
   return {};
 }
@@ -123,8 +128,9 @@ class RangeBytes {
     uint64_t last = 0;
     if (__builtin_add_overflow(range.fd_offset, range.bytes, &last) || fstat(range.fd, &file) != 0 ||
         last > static_cast<uint64_t>(file.st_size)) {
-      return Fail(MOTLEY_DATA_LOSS, "%.*s: bytes [%llu, +%llu) are outside the file", MOTLEY_TEXT(View(range.path)),
-                  static_cast<unsigned long long>(range.fd_offset), static_cast<unsigned long long>(range.bytes));
+      return Fail(MOTLEY_DATA_LOSS, "%.*s: bytes [%llu, +%llu) are outside the file",
+                  MOTLEY_TEXT(View(range.path)), static_cast<unsigned long long>(range.fd_offset),
+                  static_cast<unsigned long long>(range.bytes));
     }
     void* mapping = mmap(nullptr, range.bytes + head, PROT_READ, MAP_PRIVATE, range.fd,
                          static_cast<off_t>(range.fd_offset - head));

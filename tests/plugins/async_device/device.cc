@@ -10,7 +10,10 @@ constexpr int kGuard = 0xa5;
 }  // namespace
 
 Device::Device(Instance* owner, uint32_t number)
-    : instance(owner), ordinal(number), name_(std::to_string(number)), pool_("async:" + std::to_string(number)) {}
+    : instance(owner),
+      ordinal(number),
+      name_(std::to_string(number)),
+      pool_("async:" + std::to_string(number)) {}
 
 Fault Device::CheckAlive() const {
   if (!lost()) return {};
@@ -81,7 +84,8 @@ void Device::FlushQueues() {
   for (Queue* queue : queues_) queue->Flush();
 }
 
-// ---- Buffers --------------------------------------------------------------------------------------------------------
+// ---- Buffers
+// --------------------------------------------------------------------------------------------------------
 
 Buffer::Buffer(Device* owner, uint64_t size, uint32_t usage)
     : device(owner), bytes(size), mappable(usage == MOTLEY_USAGE_HOST) {
@@ -94,7 +98,8 @@ Buffer::Buffer(Device* owner, uint64_t size, uint32_t usage)
 Buffer::~Buffer() {
   if (!GuardsIntact()) {
     ++device->instance->overruns;
-    plugin::Log(device->instance->host, plugin::LogLevel::kError, "async_device", "a buffer was written out of bounds");
+    plugin::Log(device->instance->host, plugin::LogLevel::kError, "async_device",
+                "a buffer was written out of bounds");
   }
   ::operator delete(block_, std::align_val_t(kAlignment));
 }

@@ -1,10 +1,14 @@
-// The harsh test device: two devices that are asynchronous, have memory of their own, and obey nothing but the ABI.
+// The harsh test device: two devices that are asynchronous, have memory of their own, and obey nothing but
+// the ABI.
 //
-// - Calls only enqueue. Nothing of a queue starts before queue_flush or a fence_wait (which flushes all queues);
-//   polling fence_query, or fence_notify, without a flush waits for ever. Each queue has a thread, which sleeps a
-//   random time before each command, so that queues overtake each other wherever fences allow it.
-// - Memory is reached by read, write, copy alone (USAGE_HOST may be mapped). Fresh memory, the workspace before each
-//   execute and the rows of outputs are 0xff: NaN as a float, -1 as an i32. Guards around each buffer are checked.
+// - Calls only enqueue. Nothing of a queue starts before queue_flush or a fence_wait (which flushes all
+// queues);
+//   polling fence_query, or fence_notify, without a flush waits for ever. Each queue has a thread, which
+//   sleeps a random time before each command, so that queues overtake each other wherever fences allow it.
+// - Memory is reached by read, write, copy alone (USAGE_HOST may be mapped). Fresh memory, the workspace
+// before each
+//   execute and the rows of outputs are 0xff: NaN as a float, -1 as an i32. Guards around each buffer are
+//   checked.
 // - Host memory is read and written when the command runs, not when it is enqueued.
 // - Slices of a bind are aligned to 256 bytes and have room for the dims' max.
 // - bind_id replays: the very slices must come again; the values of the dims are read from step.counts.
@@ -82,9 +86,9 @@ struct Instance {
   const motley_host* host = nullptr;
   Settings settings;
   std::vector<std::unique_ptr<Device>> devices;
-  std::atomic<int64_t> live{0};        // buffers, queues, programs, fences
-  std::atomic<int64_t> executes{0};    // enqueued so far
-  std::atomic<int64_t> overruns{0};    // buffers whose guards were written to
+  std::atomic<int64_t> live{0};      // buffers, queues, programs, fences
+  std::atomic<int64_t> executes{0};  // enqueued so far
+  std::atomic<int64_t> overruns{0};  // buffers whose guards were written to
 
   void FlushAll() {
     for (const auto& device : devices) device->FlushQueues();

@@ -11,10 +11,13 @@ constexpr motley_option kOptions[] = {
     OptionRow("seed", MOTLEY_TYPE_I64, "1", "", "Of the random delays."),
     OptionRow("delay_us", MOTLEY_TYPE_I64, "100", "0..1000000", "The longest delay before a command."),
     OptionRow("execute_ms", MOTLEY_TYPE_I64, "0", "0..60000", "Sleep of each execute."),
-    OptionRow("fail_at", MOTLEY_TYPE_I64, "0", "0..1000000000", "The Nth execute fails when it runs; 0 = none."),
-    OptionRow("lose_at", MOTLEY_TYPE_I64, "0", "0..1000000000", "The Nth execute loses its device; 0 = none."),
+    OptionRow("fail_at", MOTLEY_TYPE_I64, "0", "0..1000000000",
+              "The Nth execute fails when it runs; 0 = none."),
+    OptionRow("lose_at", MOTLEY_TYPE_I64, "0", "0..1000000000",
+              "The Nth execute loses its device; 0 = none."),
     OptionRow("memory_mib", MOTLEY_TYPE_I64, "4096", "1..1048576", "Memory of each device."),
-    OptionRow("layouts", MOTLEY_TYPE_STR, "unlike", "unlike|same", "Whether the devices' KV page layouts differ."),
+    OptionRow("layouts", MOTLEY_TYPE_STR, "unlike", "unlike|same",
+              "Whether the devices' KV page layouts differ."),
 };
 
 motley_status Open(const motley_host* abi, motley_span values, motley_instance** out, motley_error* err) {
@@ -47,7 +50,8 @@ motley_status Close(motley_instance* handle, motley_error* err) {
     if (instance->live != 0) {
       const int64_t live = instance->live;
       static_cast<void>(instance.release());
-      return Fail(MOTLEY_FAILED_PRECONDITION, "%lld buffers, queues, programs and fences are open: give them back",
+      return Fail(MOTLEY_FAILED_PRECONDITION,
+                  "%lld buffers, queues, programs and fences are open: give them back",
                   static_cast<long long>(live));
     }
     if (instance->overruns != 0) {
@@ -66,10 +70,18 @@ motley_status GetInterface(motley_instance*, uint32_t id, uint32_t min_version, 
   return MOTLEY_OK;
 }
 
-const motley_plugin kPlugin = {
-    sizeof(motley_plugin), MOTLEY_ABI_MAJOR, MOTLEY_ABI_MINOR, MOTLEY_PLUGIN_MAY_UNLOAD,
-    plugin::Str("async_device"), plugin::Str("0.1.0"), plugin::Str("motley"), plugin::Str(__VERSION__),
-    plugin::SpanOf(kOptions, std::size(kOptions)), Open, Close, GetInterface};
+const motley_plugin kPlugin = {sizeof(motley_plugin),
+                               MOTLEY_ABI_MAJOR,
+                               MOTLEY_ABI_MINOR,
+                               MOTLEY_PLUGIN_MAY_UNLOAD,
+                               plugin::Str("async_device"),
+                               plugin::Str("0.1.0"),
+                               plugin::Str("motley"),
+                               plugin::Str(__VERSION__),
+                               plugin::SpanOf(kOptions, std::size(kOptions)),
+                               Open,
+                               Close,
+                               GetInterface};
 
 }  // namespace
 }  // namespace motley::async_device

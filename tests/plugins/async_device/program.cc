@@ -74,7 +74,8 @@ Fault Program::BindTensors(const motley_bind& bind, Bound* bound) const {
   };
   if (WorkspaceBytes() > 0) {
     MOTLEY_TRY(Resolve(bind.workspace, WorkspaceBytes(), "bind.workspace", &bound->workspace));
-    if (!aligned(bound->workspace)) return Fail(MOTLEY_INVALID_ARGUMENT, "bind.workspace: not aligned to 256 bytes");
+    if (!aligned(bound->workspace))
+      return Fail(MOTLEY_INVALID_ARGUMENT, "bind.workspace: not aligned to 256 bytes");
     if (!here(bind.workspace)) return Fail(MOTLEY_INVALID_ARGUMENT, "bind.workspace: on another device");
   }
   bound->data.assign(graph_.tensors.size(), nullptr);
@@ -96,7 +97,8 @@ Fault Program::BindTensors(const motley_bind& bind, Bound* bound) const {
     if (fault.ok() && !aligned(bound->data[id])) {
       fault = Fail(MOTLEY_INVALID_ARGUMENT, "%s: not aligned to 256 bytes", t.name.c_str());
     }
-    if (fault.ok() && !here(slice)) fault = Fail(MOTLEY_INVALID_ARGUMENT, "%s: on another device", t.name.c_str());
+    if (fault.ok() && !here(slice))
+      fault = Fail(MOTLEY_INVALID_ARGUMENT, "%s: on another device", t.name.c_str());
     if (!fault.ok()) return Fail(fault.code, "bind.slices[%u]: %s", id, fault.text.c_str());
   }
   return {};

@@ -78,8 +78,8 @@ void Queue::RunOne(Command* command) {
   command->sync.Poison(fault.code, fault.text);
   if (command->sync.signal.empty()) {
     const bool own_fault = fault.code != MOTLEY_UNAVAILABLE && fault.code != MOTLEY_ABORTED;
-    plugin::Log(device->instance->host, own_fault ? plugin::LogLevel::kWarning : plugin::LogLevel::kDebug, "async_device",
-                "a command that signals nothing failed: " + fault.text);
+    plugin::Log(device->instance->host, own_fault ? plugin::LogLevel::kWarning : plugin::LogLevel::kDebug,
+                "async_device", "a command that signals nothing failed: " + fault.text);
   }
 }
 

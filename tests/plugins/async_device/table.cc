@@ -16,11 +16,21 @@ using plugin::CheckedWeight;
 using plugin::Guard;
 using plugin::GuardVoid;
 
-Instance* Of(motley_instance* p) { return reinterpret_cast<Instance*>(p); }
-Device* Of(motley_device* p) { return reinterpret_cast<Device*>(p); }
-Buffer* Of(motley_buffer* p) { return reinterpret_cast<Buffer*>(p); }
-Queue* Of(motley_queue* p) { return reinterpret_cast<Queue*>(p); }
-Program* Of(motley_program* p) { return reinterpret_cast<Program*>(p); }
+Instance* Of(motley_instance* p) {
+  return reinterpret_cast<Instance*>(p);
+}
+Device* Of(motley_device* p) {
+  return reinterpret_cast<Device*>(p);
+}
+Buffer* Of(motley_buffer* p) {
+  return reinterpret_cast<Buffer*>(p);
+}
+Queue* Of(motley_queue* p) {
+  return reinterpret_cast<Queue*>(p);
+}
+Program* Of(motley_program* p) {
+  return reinterpret_cast<Program*>(p);
+}
 
 Fault NotNull(const void* p, const char* what) {
   return p ? Fault() : Fail(MOTLEY_INVALID_ARGUMENT, "%s is NULL", what);
@@ -34,7 +44,8 @@ Fault Alive(motley_queue* queue) {
   return Of(queue)->device->CheckAlive();
 }
 
-// ---- Devices and buffers --------------------------------------------------------------------------------------------
+// ---- Devices and buffers
+// --------------------------------------------------------------------------------------------
 
 motley_status Devices(motley_instance* instance, motley_device** out, uint32_t capacity, uint32_t* count) {
   return Guard(nullptr, [&]() -> Fault {
@@ -89,7 +100,8 @@ motley_status BufferAlloc(motley_device* device, uint64_t bytes, uint32_t usage,
   });
 }
 
-motley_status BufferImport(motley_device* device, const motley_range* range, motley_buffer**, motley_error* err) {
+motley_status BufferImport(motley_device* device, const motley_range* range, motley_buffer**,
+                           motley_error* err) {
   const motley_status status = Guard(err, [&]() -> Fault {
     MOTLEY_TRY(Alive(device));
     return Fail(MOTLEY_UNIMPLEMENTED, "async_device cannot use host memory in place");
@@ -99,7 +111,8 @@ motley_status BufferImport(motley_device* device, const motley_range* range, mot
   return status;
 }
 
-motley_status BufferMap(motley_buffer* buffer, uint64_t offset, uint64_t bytes, void** out, motley_error* err) {
+motley_status BufferMap(motley_buffer* buffer, uint64_t offset, uint64_t bytes, void** out,
+                        motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(buffer, "buffer"));
     MOTLEY_TRY(NotNull(out, "out"));
@@ -124,7 +137,8 @@ void BufferFree(motley_buffer* buffer) {
   });
 }
 
-// ---- Queues and fences ----------------------------------------------------------------------------------------------
+// ---- Queues and fences
+// ----------------------------------------------------------------------------------------------
 
 motley_status QueueCreate(motley_device* device, uint32_t, motley_queue** out, motley_error* err) {
   return Guard(err, [&]() -> Fault {
@@ -157,9 +171,12 @@ void QueueDestroy(motley_queue* queue) {
 struct InstanceFence : plugin::Fence {
   Instance* instance = nullptr;
 };
-InstanceFence* Of(motley_fence* p) { return static_cast<InstanceFence*>(plugin::FromAbi(p)); }
+InstanceFence* Of(motley_fence* p) {
+  return static_cast<InstanceFence*>(plugin::FromAbi(p));
+}
 
-motley_status FenceCreate(motley_instance* instance, uint64_t initial, motley_fence** out, motley_error* err) {
+motley_status FenceCreate(motley_instance* instance, uint64_t initial, motley_fence** out,
+                          motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(NotNull(instance, "instance"));
     MOTLEY_TRY(NotNull(out, "out"));
@@ -186,7 +203,8 @@ void FenceDestroy(motley_fence* fence) {
   });
 }
 
-// ---- Copies ---------------------------------------------------------------------------------------------------------
+// ---- Copies
+// ---------------------------------------------------------------------------------------------------------
 
 // Enqueues work(queue) between the points of `sync`.
 Fault Enqueue(motley_queue* queue, const motley_sync* sync, std::function<Fault(Queue*)> work) {
@@ -233,7 +251,8 @@ motley_status Write(motley_queue* queue, motley_slice dst, const void* src, cons
   });
 }
 
-motley_status Read(motley_queue* queue, void* dst, motley_slice src, const motley_sync* sync, motley_error* err) {
+motley_status Read(motley_queue* queue, void* dst, motley_slice src, const motley_sync* sync,
+                   motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(Alive(queue));
     std::byte* from = nullptr;
@@ -246,11 +265,13 @@ motley_status Read(motley_queue* queue, void* dst, motley_slice src, const motle
   });
 }
 
-// ---- Weights and KV -------------------------------------------------------------------------------------------------
+// ---- Weights and KV
+// -------------------------------------------------------------------------------------------------
 
 Fault PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
   MOTLEY_TRY(plugin::CheckWholeWeight(weight));
-  if (weight.slots != 0) return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
+  if (weight.slots != 0)
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
   if (Fault f = ref::CheckWeightLayout(weight.format, weight.rank, layout); !f.ok()) {
     return Fail(f.code, "%s: %s", weight.Text().c_str(), f.text.c_str());
   }
@@ -262,8 +283,8 @@ Fault PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_pla
   return {};
 }
 
-motley_status WeightPlan(motley_device* device, const motley_weight* abi, uint32_t layout, motley_weight_plan* out,
-                         motley_error* err) {
+motley_status WeightPlan(motley_device* device, const motley_weight* abi, uint32_t layout,
+                         motley_weight_plan* out, motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(Alive(device));
     CheckedWeight weight;
@@ -295,7 +316,8 @@ motley_status WeightLoad(motley_queue* queue, const motley_weight* abi, uint32_t
     MOTLEY_TRY(plugin::CheckWeight(abi, &weight));
     motley_weight_plan plan{};
     MOTLEY_TRY(PlanWeight(weight, layout, &plan));
-    if (slot != ~0u) return Fail(MOTLEY_UNIMPLEMENTED, "%s: slot %u: it has none", weight.Text().c_str(), slot);
+    if (slot != ~0u)
+      return Fail(MOTLEY_UNIMPLEMENTED, "%s: slot %u: it has none", weight.Text().c_str(), slot);
     std::byte* to = nullptr;
     MOTLEY_TRY(Resolve(dst, plan.bytes, "weight_load: dst", &to));
     if (reinterpret_cast<uintptr_t>(to) % kAlignment != 0) {
@@ -320,13 +342,15 @@ motley_status WeightLoad(motley_queue* queue, const motley_weight* abi, uint32_t
   return status;
 }
 
-motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, motley_kv_plan* out, motley_error* err) {
+motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, motley_kv_plan* out,
+                     motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(Alive(device));
     motley_kv_desc desc{};
     MOTLEY_TRY(plugin::ReadStruct(abi, "motley_kv_desc", &desc));
     if (desc.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "motley_kv_desc.reserved is not 0");
-    if (!plugin::FindFormatRow(desc.dtype)) return Fail(MOTLEY_UNIMPLEMENTED, "KV format %u is unknown", desc.dtype);
+    if (!plugin::FindFormatRow(desc.dtype))
+      return Fail(MOTLEY_UNIMPLEMENTED, "KV format %u is unknown", desc.dtype);
     if (!desc.page_tokens || !desc.n_kv_heads || !desc.k_dim || !desc.v_dim) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "motley_kv_desc: an extent is 0");
     }
@@ -338,7 +362,8 @@ motley_status KvPlan(motley_device* device, const motley_kv_desc* abi, motley_kv
   });
 }
 
-// ---- Programs -------------------------------------------------------------------------------------------------------
+// ---- Programs
+// -------------------------------------------------------------------------------------------------------
 
 motley_status Supports(motley_device* device, const motley_graph* abi, const int64_t* at, uint64_t n,
                        motley_span verdicts, motley_error* err) {
@@ -374,8 +399,8 @@ motley_status Supports(motley_device* device, const motley_graph* abi, const int
   });
 }
 
-motley_status Compile(motley_device* device, const motley_graph* abi, motley_span values, motley_program** out,
-                      motley_error* err) {
+motley_status Compile(motley_device* device, const motley_graph* abi, motley_span values,
+                      motley_program** out, motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(Alive(device));
     MOTLEY_TRY(NotNull(out, "out"));
@@ -404,8 +429,8 @@ motley_status ProgramInfo(motley_program* program, motley_program_info* out, mot
   });
 }
 
-motley_status Execute(motley_queue* queue, motley_program* program, const motley_bind* abi, const motley_sync* sync,
-                      motley_error* err) {
+motley_status Execute(motley_queue* queue, motley_program* program, const motley_bind* abi,
+                      const motley_sync* sync, motley_error* err) {
   return Guard(err, [&]() -> Fault {
     MOTLEY_TRY(Alive(queue));
     MOTLEY_TRY(NotNull(program, "program"));
@@ -414,7 +439,8 @@ motley_status Execute(motley_queue* queue, motley_program* program, const motley
     }
     motley_bind bind{};
     MOTLEY_TRY(plugin::ReadStruct(abi, "motley_bind", &bind));
-    if (bind.reserved != 0) return Fail(MOTLEY_INVALID_ARGUMENT, "motley_bind.reserved = %u: must be 0", bind.reserved);
+    if (bind.reserved != 0)
+      return Fail(MOTLEY_INVALID_ARGUMENT, "motley_bind.reserved = %u: must be 0", bind.reserved);
     std::function<Fault(Queue*)> work;
     plugin::HeldSync checked;
     MOTLEY_TRY(checked.Read(sync));  // before the execute is counted
@@ -434,15 +460,36 @@ void ProgramDestroy(motley_program* program) {
 
 }  // namespace
 
-const motley_compute kTable = {
-    sizeof(motley_compute), 1,
-    Devices, DeviceInfo, DeviceMemory,
-    BufferAlloc, BufferImport, BufferMap, BufferUnmap, BufferFree,
-    QueueCreate, QueueFlush, QueueDestroy,
-    FenceCreate, plugin::FenceQuery, plugin::FenceSignal, plugin::FencePoison, FenceWait, plugin::FenceNotify,
-    FenceDestroy,
-    Copy, Write, Read,
-    WeightPlan, WeightLoad, KvPlan,
-    Supports, Compile, ProgramInfo, Execute, ProgramDestroy};
+const motley_compute kTable = {sizeof(motley_compute),
+                               1,
+                               Devices,
+                               DeviceInfo,
+                               DeviceMemory,
+                               BufferAlloc,
+                               BufferImport,
+                               BufferMap,
+                               BufferUnmap,
+                               BufferFree,
+                               QueueCreate,
+                               QueueFlush,
+                               QueueDestroy,
+                               FenceCreate,
+                               plugin::FenceQuery,
+                               plugin::FenceSignal,
+                               plugin::FencePoison,
+                               FenceWait,
+                               plugin::FenceNotify,
+                               FenceDestroy,
+                               Copy,
+                               Write,
+                               Read,
+                               WeightPlan,
+                               WeightLoad,
+                               KvPlan,
+                               Supports,
+                               Compile,
+                               ProgramInfo,
+                               Execute,
+                               ProgramDestroy};
 
 }  // namespace motley::async_device
