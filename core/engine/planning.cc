@@ -35,6 +35,16 @@ std::vector<Pin> PinsOf(const Config& config) {
   return pins;
 }
 
+// ApplyPins checks this too, but knows only where the selector was written.
+Status CheckPinDevices(const Config& config, std::span<const std::string> names) {
+  for (const ConfigPin& pin : config.placement.pins) {
+    if (const Status known = CheckDeviceName(pin.on, names); !known.ok()) {
+      return known.WithPrefix(pin.on_position + ": pin " + pin.what + " = " + pin.on);
+    }
+  }
+  return OkStatus();
+}
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 GraphLimits LimitsFor(const Config& config, int64_t context, const PlanningOptions& options) {
@@ -132,6 +142,7 @@ StatusOr<Draft> MakeDraft(const Config& config, const Model& model, const Weight
   draft.problem.pins = PinsOf(config);
   draft.problem.margin_bytes = config.placement.margin_bytes;
   const std::vector<std::string> names = Names(candidates);
+  MOTLEY_RETURN_IF_ERROR(CheckPinDevices(config, names));
   MOTLEY_ASSIGN_OR_RETURN(const PinnedModel pinned, ApplyPins(draft.problem.pins, model.Parts(), names));
   report->pins.clear();
   for (size_t p = 0; p < draft.problem.pins.size(); ++p) {
