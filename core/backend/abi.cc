@@ -21,7 +21,8 @@ Status PluginError(std::string_view what, motley_status code, const motley_error
 
 Status PluginThrew(std::string_view what, const char* text) {
   return InternalError(std::string(what) + ": an exception came out of the plugin" +
-                       (text != nullptr ? ": " + std::string(text) : "") + "; no exception may cross the ABI");
+                       (text != nullptr ? ": " + std::string(text) : "") +
+                       "; no exception may cross the ABI");
 }
 
 }  // namespace motley

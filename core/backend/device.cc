@@ -19,14 +19,19 @@ Status Call(const DeviceContext& device, const char* function, F&& call) {
                     [&](motley_error* error) { return call(device.instance->compute(), error); });
 }
 
-bool IsPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+bool IsPowerOfTwo(uint64_t value) {
+  return value != 0 && (value & (value - 1)) == 0;
+}
 
 // A rate or a time: a finite number, not below 0.
-bool IsAmount(double value) { return std::isfinite(value) && value >= 0; }
+bool IsAmount(double value) {
+  return std::isfinite(value) && value >= 0;
+}
 
 bool IsDeviceName(const std::string& name) {
-  return !name.empty() && name.size() <= 128 &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '='; });
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+    return c > ' ' && c < '\x7f' && c != '"' && c != '=';
+  });
 }
 
 Status Broken(const DeviceContext& device, const std::string& what) {
@@ -43,7 +48,8 @@ Status TakeInfo(const motley_device_info& raw, DeviceContext& device) {
     return Broken(device, "device_info: unknown kind " + std::to_string(raw.kind));
   }
   if (!IsPowerOfTwo(raw.alignment)) {
-    return Broken(device, "device_info: alignment = " + std::to_string(raw.alignment) + ": must be a power of two");
+    return Broken(device,
+                  "device_info: alignment = " + std::to_string(raw.alignment) + ": must be a power of two");
   }
   if (!IsAmount(raw.mem_bytes_per_s) || !IsAmount(raw.link_bytes_per_s)) {
     return Broken(device, "device_info: a bandwidth is no number of 0 or more; 0 = unknown");
@@ -77,8 +83,10 @@ Status TakeInfo(const motley_device_info& raw, DeviceContext& device) {
 Status CheckVerdict(const DeviceContext& device, uint64_t node, motley_verdict& verdict) {
   const std::string where = "supports: node " + std::to_string(node) + ": ";
   if (verdict.ok > 1) return Broken(device, where + "ok = " + std::to_string(verdict.ok));
-  if (std::memchr(verdict.text, '\0', sizeof verdict.text) == nullptr) return Broken(device, where + "its text has no end");
-  if (verdict.math > MOTLEY_MATH_FP4) return Broken(device, where + "unknown math " + std::to_string(verdict.math));
+  if (std::memchr(verdict.text, '\0', sizeof verdict.text) == nullptr)
+    return Broken(device, where + "its text has no end");
+  if (verdict.math > MOTLEY_MATH_FP4)
+    return Broken(device, where + "unknown math " + std::to_string(verdict.math));
   if (!IsAmount(verdict.seconds)) return Broken(device, where + "seconds is no number of 0 or more");
   if (verdict.workspace > kMostBytes || verdict.read_bytes > kMostBytes) {
     return Broken(device, where + "workspace or read_bytes is above 2^60");
@@ -103,7 +111,8 @@ std::string_view DeviceKindName(DeviceKind kind) {
 
 MemoryInfo WithinSystem(const std::string& pool, MemoryInfo memory, const SystemMemory& system) {
   if (pool != "ram" && pool.rfind("ram:", 0) != 0) return memory;
-  return {std::min(memory.total_bytes, system.total_bytes), std::min(memory.free_bytes, system.available_bytes)};
+  return {std::min(memory.total_bytes, system.total_bytes),
+          std::min(memory.free_bytes, system.available_bytes)};
 }
 
 StatusOr<std::unique_ptr<Device>> Device::Make(std::shared_ptr<Instance> instance, motley_device* raw) {
@@ -190,7 +199,8 @@ StatusOr<WeightPlan> Device::PlanWeight(const motley_weight& weight, uint32_t la
   }));
   const uint64_t alignment = plan.alignment == 0 ? 1 : plan.alignment;
   if (!IsPowerOfTwo(alignment)) {
-    return Broken(*context_, "weight_plan: alignment = " + std::to_string(alignment) + ": must be a power of two");
+    return Broken(*context_,
+                  "weight_plan: alignment = " + std::to_string(alignment) + ": must be a power of two");
   }
   if (plan.layout != layout) {
     return Broken(*context_, "weight_plan: asked for layout " + std::to_string(layout) + ", got " +
@@ -210,13 +220,14 @@ StatusOr<motley_kv_plan> Device::PlanKv(const motley_kv_desc& desc) const {
   }));
   if (plan.alignment == 0) plan.alignment = 1;
   if (!IsPowerOfTwo(plan.alignment) || plan.page_bytes == 0 || plan.page_bytes > kMostBytes) {
-    return Broken(*context_, "kv_plan: page_bytes = " + std::to_string(plan.page_bytes) + ", alignment = " +
-                                 std::to_string(plan.alignment));
+    return Broken(*context_, "kv_plan: page_bytes = " + std::to_string(plan.page_bytes) +
+                                 ", alignment = " + std::to_string(plan.alignment));
   }
   return plan;
 }
 
-StatusOr<std::vector<motley_verdict>> Device::Supports(const motley_graph& graph, std::span<const int64_t> at) const {
+StatusOr<std::vector<motley_verdict>> Device::Supports(const motley_graph& graph,
+                                                       std::span<const int64_t> at) const {
   motley_verdict blank{};
   std::fill(std::begin(blank.layouts), std::end(blank.layouts), MOTLEY_LAYOUT_NONE);
   std::vector<motley_verdict> verdicts(graph.nodes.count, blank);
@@ -224,7 +235,8 @@ StatusOr<std::vector<motley_verdict>> Device::Supports(const motley_graph& graph
   MOTLEY_RETURN_IF_ERROR(Call(*context_, "supports", [&](const motley_compute& c, motley_error* error) {
     return c.supports(raw(), &graph, at.data(), at.size(), span, error);
   }));
-  for (size_t i = 0; i < verdicts.size(); ++i) MOTLEY_RETURN_IF_ERROR(CheckVerdict(*context_, i, verdicts[i]));
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    MOTLEY_RETURN_IF_ERROR(CheckVerdict(*context_, i, verdicts[i]));
   return verdicts;
 }
 

@@ -35,7 +35,7 @@ std::string WhyUnsafe(const std::string& path) {
 struct FolderFiles {
   std::vector<std::string> manifests;  // paths, by name
   std::vector<std::string> libraries;
-  std::string error;                   // why it could not be read
+  std::string error;  // why it could not be read
 };
 
 FolderFiles ListFolder(const std::string& folder) {
@@ -116,7 +116,8 @@ void Search::Manifest_(const std::string& path, const std::string& folder_is_uns
   found_.candidates.push_back(std::move(candidate));
 }
 
-std::string Search::WhyNot(Candidate& candidate, const std::string& path, const std::string& folder_is_unsafe) {
+std::string Search::WhyNot(Candidate& candidate, const std::string& path,
+                           const std::string& folder_is_unsafe) {
   if (!folder_is_unsafe.empty()) return folder_is_unsafe;
   if (const std::string unsafe = WhyUnsafe(path); !unsafe.empty()) return unsafe;
   StatusOr<Manifest> manifest = ReadManifest(path);
@@ -162,8 +163,8 @@ StatusOr<Discovery> Discover(const DiscoveryOptions& options) {
   for (const std::string& folder : options.paths) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
-      return NotFoundError("plugin folder \"" + folder + "\": " +
-                           (error ? error.message() : std::string("is no folder")));
+      return NotFoundError("plugin folder \"" + folder +
+                           "\": " + (error ? error.message() : std::string("is no folder")));
     }
     search.Folder(folder);
   }
@@ -174,7 +175,8 @@ StatusOr<Discovery> Discover(const DiscoveryOptions& options) {
       start = end + 1;
       if (folder.empty()) continue;
       std::error_code error;
-      if (!fs::is_directory(folder, error)) warnings.push_back("MOTLEY_PLUGIN_PATH: no folder \"" + folder + "\"");
+      if (!fs::is_directory(folder, error))
+        warnings.push_back("MOTLEY_PLUGIN_PATH: no folder \"" + folder + "\"");
       search.Folder(folder);
     }
     if (!options.install_folder.empty()) search.Folder(options.install_folder);

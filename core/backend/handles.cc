@@ -24,7 +24,8 @@ void GiveBack(const DeviceContext& device, const char* function, F&& call) {
 }
 
 std::string Numbers(const DeviceContext& device, const char* what, uint64_t dst, uint64_t src) {
-  return device.info.name + ": " + what + ": dst has " + std::to_string(dst) + " bytes, src " + std::to_string(src);
+  return device.info.name + ": " + what + ": dst has " + std::to_string(dst) + " bytes, src " +
+         std::to_string(src);
 }
 
 }  // namespace
@@ -106,7 +107,9 @@ Status Fence::Poison(Code code, std::string_view why) {
   });
 }
 
-bool Fence::can_notify() const { return device_->instance->has_fence_notify(); }
+bool Fence::can_notify() const {
+  return device_->instance->has_fence_notify();
+}
 
 Status Fence::Notify(uint64_t value, void (*fn)(void* arg, int32_t code), void* arg) {
   assert(raw_ != nullptr);
@@ -198,9 +201,8 @@ Status Queue::Execute(const Program& program, const motley_bind& bind, const mot
 
 Status Queue::Flush() {
   assert(raw_ != nullptr);
-  return Call(*device_, "queue_flush", [&](const motley_compute& c, motley_error* error) {
-    return c.queue_flush(raw_, error);
-  });
+  return Call(*device_, "queue_flush",
+              [&](const motley_compute& c, motley_error* error) { return c.queue_flush(raw_, error); });
 }
 
 }  // namespace motley

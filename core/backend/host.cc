@@ -54,13 +54,14 @@ struct Host::Impl {
   HostOptions options;
   CpuAllowance allowance;
   uint32_t threads = 1;
-  std::mutex mutex;             // of what follows
-  uint32_t members = 0;         // threads of all teams, callers not counted
+  std::mutex mutex;      // of what follows
+  uint32_t members = 0;  // threads of all teams, callers not counted
   std::vector<std::unique_ptr<Lease>> leases;
   std::vector<std::unique_ptr<LentTeam>> teams;
 };
 
-Host::Host(Logger& logger, HostOptions options) : impl_(new Impl{logger, std::move(options), {}, 1, {}, 0, {}, {}}) {
+Host::Host(Logger& logger, HostOptions options)
+    : impl_(new Impl{logger, std::move(options), {}, 1, {}, 0, {}, {}}) {
   impl_->allowance = ReadCpuAllowance(impl_->options.root);
   impl_->threads = impl_->options.threads != 0 ? impl_->options.threads : impl_->allowance.threads();
 }
@@ -94,35 +95,47 @@ uint32_t Host::ReclaimTeams(const motley_host* table) {
   return static_cast<uint32_t>(left.size());
 }
 
-uint32_t Host::threads() const { return impl_->threads; }
+uint32_t Host::threads() const {
+  return impl_->threads;
+}
 
 uint32_t Host::threads_left() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->threads - impl_->members;
 }
 
-const CpuAllowance& Host::allowance() const { return impl_->allowance; }
+const CpuAllowance& Host::allowance() const {
+  return impl_->allowance;
+}
 
 void Host::Impl::Log(void* self, uint32_t level, motley_str scope, motley_str text) {
   if (self == nullptr) return;
   const Lease& lease = *static_cast<Lease*>(self);
-  const std::string inner = OneLine(scope);
-  std::string name = "plugin." + lease.plugin;
-  if (!inner.empty() && inner != lease.plugin) name += ": " + inner;
-  lease.host->logger.Write(static_cast<LogLevel>(std::min(level, 3u)), name, OneLine(text));
+  try {
+    const std::string inner = OneLine(scope);
+    std::string name = "plugin." + lease.plugin;
+    if (!inner.empty() && inner != lease.plugin) name += ": " + inner;
+    lease.host->logger.Write(static_cast<LogLevel>(std::min(level, 3u)), name, OneLine(text));
+  } catch (...) {  // out of memory: a message is lost, but nothing crosses the ABI
+  }
 }
 
 motley_status Host::Impl::TeamCreate(void* self, uint32_t threads, int32_t numa_node, motley_team** out) {
   if (self == nullptr || out == nullptr) return MOTLEY_INVALID_ARGUMENT;
   *out = nullptr;
   Lease& lease = *static_cast<Lease*>(self);
-  return lease.host->CreateTeam(lease, threads, numa_node, out);
+  try {
+    return lease.host->CreateTeam(lease, threads, numa_node, out);
+  } catch (...) {
+    return MOTLEY_RESOURCE_EXHAUSTED;  // out of memory
+  }
 }
 
 void Host::Impl::TeamRun(motley_team* team, TeamFunction fn, void* arg) {
   if (team == nullptr) return;
   LentTeam& lent = *reinterpret_cast<LentTeam*>(team);
-  const Status status = fn != nullptr ? lent.team->Run(fn, arg) : InvalidArgumentError("team_run: fn is NULL");
+  const Status status =
+      fn != nullptr ? lent.team->Run(fn, arg) : InvalidArgumentError("team_run: fn is NULL");
   if (status.ok()) return;
   lent.lease->host->logger.Write(LogLevel::kError, "plugin." + lent.lease->plugin, status.message());
 }
@@ -132,7 +145,8 @@ void Host::Impl::TeamDestroy(motley_team* team) {
   const Lease& lease = *reinterpret_cast<LentTeam*>(team)->lease;
   Impl& host = *lease.host;
   if (Team::Inside()) {
-    host.logger.Write(LogLevel::kError, "plugin." + lease.plugin, "team_destroy inside a run: the team is kept");
+    host.logger.Write(LogLevel::kError, "plugin." + lease.plugin,
+                      "team_destroy inside a run: the team is kept");
     return;
   }
   std::unique_ptr<LentTeam> gone;  // joined after the lock is given back
@@ -187,10 +201,12 @@ StatusOr<std::vector<int>> Host::Impl::CpusOfNode(int32_t numa_node) const {
   std::getline(file, text);
   std::vector<int> ours;
   for (const int cpu : ParseCpuList(text)) {
-    if (std::find(allowance.cpus.begin(), allowance.cpus.end(), cpu) != allowance.cpus.end()) ours.push_back(cpu);
+    if (std::find(allowance.cpus.begin(), allowance.cpus.end(), cpu) != allowance.cpus.end())
+      ours.push_back(cpu);
   }
   if (ours.empty()) {
-    return InvalidArgumentError("NUMA node " + std::to_string(numa_node) + " has no CPU that the process may use");
+    return InvalidArgumentError("NUMA node " + std::to_string(numa_node) +
+                                " has no CPU that the process may use");
   }
   return ours;
 }

@@ -16,13 +16,16 @@ namespace motley {
 namespace {
 
 constexpr uint32_t kFrozenBytes = offsetof(motley_plugin, options);  // the same in every major
-constexpr uint32_t kNeededBytes = offsetof(motley_plugin, get_interface) + sizeof(motley_plugin::get_interface);
+constexpr uint32_t kNeededBytes =
+    offsetof(motley_plugin, get_interface) + sizeof(motley_plugin::get_interface);
 constexpr uint32_t kKnownFlags = MOTLEY_PLUGIN_MAY_UNLOAD | MOTLEY_PLUGIN_NAMES_DEVICES;
 constexpr char kEntry[] = "motley_plugin_query";
 
 using QueryFunction = const motley_plugin*(uint32_t, uint32_t);
 
-std::string Version(uint32_t major, uint32_t minor) { return std::to_string(major) + "." + std::to_string(minor); }
+std::string Version(uint32_t major, uint32_t minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
 
 bool IsPluginName(const std::string& name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -39,7 +42,8 @@ struct Library::Loaded {
 Library::Library() : loaded_(std::make_unique<Loaded>()) {}
 
 StatusOr<std::shared_ptr<Library>> Library::Load(const std::string& path) {
-  if (!std::filesystem::path(path).is_absolute()) return InvalidArgumentError(path + ": must be an absolute path");
+  if (!std::filesystem::path(path).is_absolute())
+    return InvalidArgumentError(path + ": must be an absolute path");
   std::shared_ptr<Library> library(new Library());
   library->path_ = path;
   try {
@@ -72,19 +76,23 @@ Library::~Library() {
   const bool may_unload = plugin_ != nullptr && (plugin_->flags & MOTLEY_PLUGIN_MAY_UNLOAD) != 0 && !pinned_;
   if (may_unload) return;
   // Marks the object that is loaded already as one that stays; the handles are then only counts.
-  if (void* handle = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE)) dlclose(handle);
+  if (void* handle = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE))
+    dlclose(handle);
 }
 
-bool Library::names_devices() const { return (plugin_->flags & MOTLEY_PLUGIN_NAMES_DEVICES) != 0; }
+bool Library::names_devices() const {
+  return (plugin_->flags & MOTLEY_PLUGIN_NAMES_DEVICES) != 0;
+}
 
 Status Library::Check() {
-  if (plugin_ == nullptr) return FailedPreconditionError("motley_plugin_query returned NULL: the plugin is broken");
+  if (plugin_ == nullptr)
+    return FailedPreconditionError("motley_plugin_query returned NULL: the plugin is broken");
   if (plugin_->size < kFrozenBytes) {
     return FailedPreconditionError("motley_plugin.size = " + std::to_string(plugin_->size) + ": at least " +
                                    std::to_string(kFrozenBytes) + " in every version");
   }
-  const auto name = CopyText(plugin_->name), version = CopyText(plugin_->version), vendor = CopyText(plugin_->vendor),
-             build = CopyText(plugin_->build);
+  const auto name = CopyText(plugin_->name), version = CopyText(plugin_->version),
+             vendor = CopyText(plugin_->vendor), build = CopyText(plugin_->build);
   if (plugin_->abi_major != MOTLEY_ABI_MAJOR || plugin_->abi_minor != MOTLEY_ABI_MINOR) {
     return FailedPreconditionError("built for ABI " + Version(plugin_->abi_major, plugin_->abi_minor) +
                                    ", this motley has ABI " + Version(MOTLEY_ABI_MAJOR, MOTLEY_ABI_MINOR) +
@@ -106,7 +114,8 @@ Status Library::Check() {
   }
   if (plugin_->open == nullptr) return FailedPreconditionError("motley_plugin.open is NULL");
   if (plugin_->close == nullptr) return FailedPreconditionError("motley_plugin.close is NULL");
-  if (plugin_->get_interface == nullptr) return FailedPreconditionError("motley_plugin.get_interface is NULL");
+  if (plugin_->get_interface == nullptr)
+    return FailedPreconditionError("motley_plugin.get_interface is NULL");
   name_ = *name, version_ = *version, vendor_ = *vendor, build_ = *build;
   MOTLEY_ASSIGN_OR_RETURN(options_, ReadSchema(plugin_->options));
   return OkStatus();

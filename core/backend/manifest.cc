@@ -35,7 +35,8 @@ StatusOr<std::string> Text(const toml::table& table, const std::string& path, co
   const toml::node* node = table.get(key);
   if (node == nullptr) return InvalidArgumentError(path + ": " + key + " is missing");
   const std::optional<std::string> text = node->value<std::string>();
-  if (!node->is_string() || !text) return InvalidArgumentError(At(path, *node) + ": " + key + ": must be a text");
+  if (!node->is_string() || !text)
+    return InvalidArgumentError(At(path, *node) + ": " + key + ": must be a text");
   if (text->empty()) return InvalidArgumentError(At(path, *node) + ": " + key + " = \"\": must not be empty");
   return *text;
 }
@@ -53,7 +54,8 @@ Status ReadFeatures(const toml::table& table, const std::string& path, std::vect
   const toml::node* node = table.get("cpu_features");
   if (node == nullptr) return OkStatus();
   const toml::array* array = node->as_array();
-  if (array == nullptr) return InvalidArgumentError(At(path, *node) + ": cpu_features: must be a list of texts");
+  if (array == nullptr)
+    return InvalidArgumentError(At(path, *node) + ": cpu_features: must be a list of texts");
   for (const toml::node& item : *array) {
     const std::optional<std::string> name = item.value<std::string>();
     if (!item.is_string() || !name || name->empty()) {
@@ -74,7 +76,8 @@ Status ReadHash(const toml::table& table, const std::string& path, std::string& 
   const bool hex = std::all_of(hash.begin(), hash.end(),
                                [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
   if (hash.size() != 64 || !hex) {
-    return InvalidArgumentError(At(path, *node) + ": sha256 = \"" + hash + "\": must be 64 hexadecimal digits");
+    return InvalidArgumentError(At(path, *node) + ": sha256 = \"" + hash +
+                                "\": must be 64 hexadecimal digits");
   }
   return OkStatus();
 }
@@ -96,13 +99,15 @@ Status ReadKeys(const toml::table& table, const std::string& path, Manifest& man
 
   MOTLEY_ASSIGN_OR_RETURN(const std::string abi, Text(table, path, "abi"));
   if (!ParseAbi(abi, &manifest.abi_major, &manifest.abi_minor)) {
-    return InvalidArgumentError(At(path, *table.get("abi")) + ": abi = \"" + abi + "\": must be \"MAJOR.MINOR\"");
+    return InvalidArgumentError(At(path, *table.get("abi")) + ": abi = \"" + abi +
+                                "\": must be \"MAJOR.MINOR\"");
   }
   MOTLEY_ASSIGN_OR_RETURN(manifest.arch, Text(table, path, "arch"));
   MOTLEY_ASSIGN_OR_RETURN(manifest.kind, Text(table, path, "kind"));
   if (std::find(kKinds.begin(), kKinds.end(), manifest.kind) == kKinds.end()) {
-    return InvalidArgumentError(At(path, *table.get("kind")) + ": kind = \"" + manifest.kind + "\": must be one of " +
-                                ListNames(kKinds) + DidYouMean(manifest.kind, kKinds));
+    return InvalidArgumentError(At(path, *table.get("kind")) + ": kind = \"" + manifest.kind +
+                                "\": must be one of " + ListNames(kKinds) +
+                                DidYouMean(manifest.kind, kKinds));
   }
   MOTLEY_RETURN_IF_ERROR(ReadFeatures(table, path, manifest.cpu_features));
   return ReadHash(table, path, manifest.sha256);
@@ -126,20 +131,22 @@ StatusOr<Manifest> ParseManifest(std::string_view text, const std::string& path)
   Manifest manifest;
   manifest.path = path;
   manifest.name = std::filesystem::path(path).filename().string();
-  if (manifest.name.size() > kManifestSuffix.size() && std::string_view(manifest.name).substr(
-          manifest.name.size() - kManifestSuffix.size()) == kManifestSuffix) {
+  if (manifest.name.size() > kManifestSuffix.size() &&
+      std::string_view(manifest.name).substr(manifest.name.size() - kManifestSuffix.size()) ==
+          kManifestSuffix) {
     manifest.name.resize(manifest.name.size() - kManifestSuffix.size());
   }
   if (text.size() > kMostBytes) {
-    return InvalidArgumentError(path + ": more than " + std::to_string(kMostBytes) + " bytes: is this a manifest?");
+    return InvalidArgumentError(path + ": more than " + std::to_string(kMostBytes) +
+                                " bytes: is this a manifest?");
   }
   try {
     const toml::table table = toml::parse(text, path);
     MOTLEY_RETURN_IF_ERROR(ReadKeys(table, path, manifest));
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    return InvalidArgumentError(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
-                                std::string(error.description()));
+    return InvalidArgumentError(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+                                ": " + std::string(error.description()));
   }
   return manifest;
 }
@@ -160,7 +167,8 @@ Status CheckManifest(const Manifest& manifest, std::string_view arch, const CpuF
     const std::string why = cpu.WhyMissing(name);
     if (!why.empty()) missing += (missing.empty() ? "" : ", ") + name + " (" + why + ")";
   }
-  return missing.empty() ? OkStatus() : FailedPreconditionError("needs CPU features that are not there: " + missing);
+  return missing.empty() ? OkStatus()
+                         : FailedPreconditionError("needs CPU features that are not there: " + missing);
 }
 
 Status CheckLibraryHash(const Manifest& manifest) {

@@ -133,8 +133,7 @@ std::optional<Value> ParseText(OptionType type, const std::string& text) {
       if (text == "true" || text == "false") return Value(text == "true");
       return std::nullopt;
     case OptionType::kString:
-    case OptionType::kStringList:
-      return Value(text);
+    case OptionType::kStringList: return Value(text);
   }
   return std::nullopt;
 }
@@ -143,7 +142,8 @@ bool AllowedIsReadable(const OptionSchema& row) {
   if (row.allowed.empty() || (row.type != OptionType::kI64 && row.type != OptionType::kF64)) return true;
   if (ParseRange(row.allowed)) return true;
   const std::vector<std::string> words = Split(row.allowed, '|');
-  return std::all_of(words.begin(), words.end(), [](const std::string& w) { return ToNumber<double>(w).has_value(); });
+  return std::all_of(words.begin(), words.end(),
+                     [](const std::string& w) { return ToNumber<double>(w).has_value(); });
 }
 
 Status CheckRow(const OptionSchema& row) {
@@ -153,15 +153,18 @@ Status CheckRow(const OptionSchema& row) {
     const bool named = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     });
-    if (!named && word != "*") return InvalidArgumentError(what + ": names are a-z 0-9 _ - with dots, and * for an index");
+    if (!named && word != "*")
+      return InvalidArgumentError(what + ": names are a-z 0-9 _ - with dots, and * for an index");
   }
   if (IsHostKey(words[0])) return InvalidArgumentError(what + ": that name is the host's");
-  if (!AllowedIsReadable(row)) return InvalidArgumentError(what + ": allowed = \"" + row.allowed + "\" cannot be read");
+  if (!AllowedIsReadable(row))
+    return InvalidArgumentError(what + ": allowed = \"" + row.allowed + "\" cannot be read");
   if (row.fallback.empty()) return OkStatus();
   const std::optional<Value> fallback = ParseText(row.type, row.fallback);
   const std::string wrong =
       fallback ? OutsideAllowed(row, *fallback) : "must be " + std::string(OptionTypeName(row.type));
-  return wrong.empty() ? OkStatus() : InvalidArgumentError(what + ": fallback = \"" + row.fallback + "\": " + wrong);
+  return wrong.empty() ? OkStatus()
+                       : InvalidArgumentError(what + ": fallback = \"" + row.fallback + "\": " + wrong);
 }
 
 bool IsIndex(std::string_view word) {
@@ -210,7 +213,8 @@ std::string Where(std::string_view plugin, const OptionSetting& setting) {
          setting.name + " = " + Show(setting.value);
 }
 
-Status UnknownOption(const std::string& where, std::span<const OptionSchema> schema, const OptionSetting& setting) {
+Status UnknownOption(const std::string& where, std::span<const OptionSchema> schema,
+                     const OptionSetting& setting) {
   if (setting.name == "isolate" || setting.name == "probe_in_child") {
     return UnimplementedError(where + ": comes with a later version; take it out");
   }
@@ -237,8 +241,8 @@ std::string_view OptionTypeName(OptionType type) {
 
 StatusOr<std::vector<OptionSchema>> ReadSchema(const motley_span& options) {
   if (!SpanIsReadable<motley_option>(options)) {
-    return InvalidArgumentError("schema: a span of " + std::to_string(options.count) + " options with stride " +
-                                std::to_string(options.stride) + " cannot be read");
+    return InvalidArgumentError("schema: a span of " + std::to_string(options.count) +
+                                " options with stride " + std::to_string(options.stride) + " cannot be read");
   }
   std::vector<OptionSchema> schema;
   for (uint64_t i = 0; i < options.count; ++i) {
@@ -249,15 +253,18 @@ StatusOr<std::vector<OptionSchema>> ReadSchema(const motley_span& options) {
       return InvalidArgumentError("schema: option " + std::to_string(i) + ": a text is NULL with a length");
     }
     if (raw.type < MOTLEY_TYPE_I64 || raw.type > MOTLEY_TYPE_STR_LIST) {
-      return InvalidArgumentError("schema: option \"" + *name + "\": unknown type " + std::to_string(raw.type));
+      return InvalidArgumentError("schema: option \"" + *name + "\": unknown type " +
+                                  std::to_string(raw.type));
     }
     if (raw.flags != 0) {
-      return InvalidArgumentError("schema: option \"" + *name + "\": unknown flags " + std::to_string(raw.flags));
+      return InvalidArgumentError("schema: option \"" + *name + "\": unknown flags " +
+                                  std::to_string(raw.flags));
     }
     schema.push_back({*name, *doc, *fallback, *allowed, static_cast<OptionType>(raw.type)});
     MOTLEY_RETURN_IF_ERROR(CheckRow(schema.back()));
     for (size_t j = 0; j + 1 < schema.size(); ++j) {
-      if (schema[j].name == *name) return InvalidArgumentError("schema: option \"" + *name + "\" is there twice");
+      if (schema[j].name == *name)
+        return InvalidArgumentError("schema: option \"" + *name + "\" is there twice");
     }
   }
   return schema;
@@ -321,7 +328,8 @@ StatusOr<OptionValues> ResolveOptions(std::string_view plugin, std::span<const O
     if (const int64_t* i = std::get_if<int64_t>(&setting.value)) value.type = MOTLEY_TYPE_I64, value.u.i = *i;
     if (const double* f = std::get_if<double>(&setting.value)) value.type = MOTLEY_TYPE_F64, value.u.f = *f;
     if (const bool* b = std::get_if<bool>(&setting.value)) value.type = MOTLEY_TYPE_BOOL, value.u.i = *b;
-    if (const auto* s = std::get_if<std::string>(&setting.value)) value.type = MOTLEY_TYPE_STR, value.u.s = ToStr(*s);
+    if (const auto* s = std::get_if<std::string>(&setting.value))
+      value.type = MOTLEY_TYPE_STR, value.u.s = ToStr(*s);
     values.values_.push_back(value);
   }
   return values;

@@ -7,7 +7,8 @@
 namespace motley {
 namespace {
 
-// Options for a plugin that nobody found are a mistake in writing, not a plugin that does not fit this machine.
+// Options for a plugin that nobody found are a mistake in writing, not a plugin that does not fit this
+// machine.
 Status CheckNames(const DiscoveryOptions& options, const Discovery& found) {
   std::vector<std::string> names;
   for (const Candidate& candidate : found.candidates) names.push_back(candidate.report.name);
@@ -18,7 +19,8 @@ Status CheckNames(const DiscoveryOptions& options, const Discovery& found) {
     const std::string near = DidYouMean(name, names);
     const std::string searched = found.folders.empty() ? "no folder to search" : ListNames(found.folders);
     return InvalidArgumentError((position.empty() ? "" : position + ": ") + "plugin." + name +
-                                ": there is no such plugin" + (near.empty() ? "; searched: " + searched : near));
+                                ": there is no such plugin" +
+                                (near.empty() ? "; searched: " + searched : near));
   }
   return OkStatus();
 }
@@ -30,8 +32,9 @@ StatusOr<std::shared_ptr<Library>> LoadLibrary(const Manifest& manifest, PluginR
   report.build = library->build();
   report.options = library->options();
   if (library->name() == manifest.name) return library;
-  return FailedPreconditionError(manifest.library + ": calls itself \"" + library->name() + "\", its manifest is " +
-                                 manifest.name + std::string(kManifestSuffix) + ": both names must be equal");
+  return FailedPreconditionError(manifest.library + ": calls itself \"" + library->name() +
+                                 "\", its manifest is " + manifest.name + std::string(kManifestSuffix) +
+                                 ": both names must be equal");
 }
 
 using Devices = std::vector<std::unique_ptr<Device>>;
@@ -66,12 +69,14 @@ void Skip(const Status& why, Logger& logger, PluginReport& report) {
   report.reason = why.message();
   const bool absent =
       why.code() == Code::kNotFound || why.code() == Code::kUnavailable || why.code() == Code::kUnimplemented;
-  logger.Write(absent ? LogLevel::kInfo : LogLevel::kWarning, "plugin." + report.name, "skipped: " + report.reason);
+  logger.Write(absent ? LogLevel::kInfo : LogLevel::kWarning, "plugin." + report.name,
+               "skipped: " + report.reason);
 }
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Backends>> Backends::Open(const DiscoveryOptions& options, Host& host, Logger& logger) {
+StatusOr<std::unique_ptr<Backends>> Backends::Open(const DiscoveryOptions& options, Host& host,
+                                                   Logger& logger) {
   MOTLEY_ASSIGN_OR_RETURN(Discovery found, Discover(options));
   MOTLEY_RETURN_IF_ERROR(CheckNames(options, found));
   for (const std::string& warning : found.warnings) logger.Write(LogLevel::kWarning, "plugins", warning);
@@ -100,8 +105,8 @@ Device* Backends::Find(std::string_view name) const {
 }
 
 // Only an error of the operator's comes back; the plugin's own go to the report.
-Status Backends::OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Host& host, Logger& logger,
-                            PluginReport& report) {
+Status Backends::OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Host& host,
+                            Logger& logger, PluginReport& report) {
   StatusOr<std::shared_ptr<Library>> library = LoadLibrary(manifest, report);
   if (!library.ok()) return Skip(library.status(), logger, report), OkStatus();
   MOTLEY_ASSIGN_OR_RETURN(const OptionValues values,
@@ -111,8 +116,10 @@ Status Backends::OpenPlugin(const Manifest& manifest, const PluginSettings& sett
 
   std::vector<std::string> names;
   for (const auto& device : *devices) {
-    if (Find(device->name()) != nullptr || std::find(names.begin(), names.end(), device->name()) != names.end()) {
-      Skip(FailedPreconditionError(manifest.library + ": its device \"" + device->name() + "\" is there already"),
+    if (Find(device->name()) != nullptr ||
+        std::find(names.begin(), names.end(), device->name()) != names.end()) {
+      Skip(FailedPreconditionError(manifest.library + ": its device \"" + device->name() +
+                                   "\" is there already"),
            logger, report);
       return OkStatus();
     }

@@ -21,7 +21,8 @@ static_assert(sizeof(std::atomic<uint32_t>) == 4 && std::atomic<uint32_t>::is_al
 thread_local bool inside_run = false;
 
 void FutexWait(std::atomic<uint32_t>& word, uint32_t while_value) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, while_value, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, while_value, nullptr, nullptr,
+          0);
 }
 
 void FutexWakeAll(std::atomic<uint32_t>& word) {
@@ -79,7 +80,8 @@ void KeepOn(std::thread& thread, const std::vector<int>& cpus) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Team>> Team::Start(uint32_t threads, const std::vector<int>& cpus, uint32_t spin_us) {
+StatusOr<std::unique_ptr<Team>> Team::Start(uint32_t threads, const std::vector<int>& cpus,
+                                            uint32_t spin_us) {
   std::unique_ptr<Team> team(new Team(threads, spin_us));
   const BlockedSignals blocked;
   team->members_.reserve(threads - 1);
@@ -111,8 +113,8 @@ Status Team::Run(TeamFunction fn, void* arg) {
   fn_ = fn;
   arg_ = arg;
   pending_.store(threads_ - 1, std::memory_order_relaxed);
-  // Order matters here and in AwaitRun: a member first counts itself as a sleeper, then looks at run_; this first
-  // changes run_, then looks at the sleepers. So one of the two sees the other.
+  // Order matters here and in AwaitRun: a member first counts itself as a sleeper, then looks at run_; this
+  // first changes run_, then looks at the sleepers. So one of the two sees the other.
   run_.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) FutexWakeAll(run_);
   Call(0);
@@ -122,7 +124,9 @@ Status Team::Run(TeamFunction fn, void* arg) {
   return threw ? InternalError("the function of team_run let an exception out") : OkStatus();
 }
 
-bool Team::Inside() { return inside_run; }
+bool Team::Inside() {
+  return inside_run;
+}
 
 void Team::Member(uint32_t i) {
   for (uint32_t last = 0;; ++last) {

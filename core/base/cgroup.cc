@@ -12,11 +12,12 @@
 namespace motley {
 namespace {
 
-// One hierarchy as the process sees it: where it is mounted, which group that mount shows, which group we are in.
+// One hierarchy as the process sees it: where it is mounted, which group that mount shows, which group we are
+// in.
 struct Mount {
-  std::string folder;   // mount point, without `root`
-  std::string shown;    // group at the mount point
-  std::string group;    // ours
+  std::string folder;  // mount point, without `root`
+  std::string shown;   // group at the mount point
+  std::string group;   // ours
   bool v2 = false;
 };
 
@@ -72,7 +73,8 @@ std::optional<std::string> GroupOf(const std::string& root, std::string_view con
   return std::nullopt;
 }
 
-// The mounts of v1's `controller` and of v2, from /proc/self/mountinfo (proc(5)): id parent dev ROOT POINT options
+// The mounts of v1's `controller` and of v2, from /proc/self/mountinfo (proc(5)): id parent dev ROOT POINT
+// options
 // ... - TYPE source SUPER_OPTIONS.
 std::vector<Mount> MountsOf(const std::string& root, std::string_view controller) {
   std::vector<Mount> mounts;
@@ -92,7 +94,8 @@ std::vector<Mount> MountsOf(const std::string& root, std::string_view controller
 std::vector<std::string> GroupFolders(const std::string& root, const Mount& mount) {
   std::string below = mount.group;
   // In a container without a cgroup namespace the mount shows a subtree: cut its root off.
-  if (mount.shown != "/" && below.substr(0, mount.shown.size()) == mount.shown) below.erase(0, mount.shown.size());
+  if (mount.shown != "/" && below.substr(0, mount.shown.size()) == mount.shown)
+    below.erase(0, mount.shown.size());
   std::vector<std::string> folders;
   while (!below.empty() && below.back() == '/') below.pop_back();
   while (!below.empty()) {

@@ -17,9 +17,9 @@ namespace {
 // Which registers a feature needs saved on a switch of threads, as bits of XCR0.
 enum State : uint64_t {
   kBase = 0,
-  kYmm = 0x6,         // SSE and AVX
-  kZmm = 0xe6,        // and opmask, the upper halves, ZMM16-31
-  kTiles = 0x60000,   // tile configuration and tile data
+  kYmm = 0x6,        // SSE and AVX
+  kZmm = 0xe6,       // and opmask, the upper halves, ZMM16-31
+  kTiles = 0x60000,  // tile configuration and tile data
 };
 
 struct Feature {
@@ -74,8 +74,8 @@ struct ArmFeature {
 };
 // linux/arch/arm64 hwcap.h
 constexpr ArmFeature kArm[] = {
-    {"asimd", AT_HWCAP, 1},  {"asimdhp", AT_HWCAP, 10}, {"asimddp", AT_HWCAP, 20}, {"sve", AT_HWCAP, 22},
-    {"sve2", AT_HWCAP2, 1},  {"i8mm", AT_HWCAP2, 13},   {"bf16", AT_HWCAP2, 14},
+    {"asimd", AT_HWCAP, 1}, {"asimdhp", AT_HWCAP, 10}, {"asimddp", AT_HWCAP, 20}, {"sve", AT_HWCAP, 22},
+    {"sve2", AT_HWCAP2, 1}, {"i8mm", AT_HWCAP2, 13},   {"bf16", AT_HWCAP2, 14},
 };
 #endif
 

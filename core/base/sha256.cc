@@ -48,7 +48,9 @@ void Sha256::Update(std::span<const std::byte> bytes) {
   }
 }
 
-void Sha256::Update(std::string_view bytes) { Update(std::as_bytes(std::span(bytes.data(), bytes.size()))); }
+void Sha256::Update(std::string_view bytes) {
+  Update(std::as_bytes(std::span(bytes.data(), bytes.size())));
+}
 
 std::string Sha256::Finish() {
   const uint64_t bits = total_bytes_ * 8;

@@ -22,7 +22,8 @@ std::optional<uint64_t> LineBytes(const std::string& line, const char* name) {
     const char c = line[i];
     if (c >= '0' && c <= '9') {
       digits = true;
-      if (!CheckedMul(kib, 10, &kib) || !CheckedAdd(kib, static_cast<uint64_t>(c - '0'), &kib)) return std::nullopt;
+      if (!CheckedMul(kib, 10, &kib) || !CheckedAdd(kib, static_cast<uint64_t>(c - '0'), &kib))
+        return std::nullopt;
     } else if (digits) {
       break;
     }

@@ -18,8 +18,16 @@ thread_local uint64_t allocations = 0;
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace motley {
 namespace {
@@ -123,7 +131,11 @@ TEST_F(DeviceTest, FencesTimeOutAndPoison) {
   EXPECT_EQ(fence.Wait(1).code(), Code::kCancelled);
   EXPECT_EQ(fence.Query().status().message(), "fake:0: fence_query: the user left");
   EXPECT_FALSE(fence.can_notify());
-  EXPECT_EQ(fence.Notify(1, [](void*, int32_t) {}, nullptr).code(), Code::kUnimplemented);
+  EXPECT_EQ(fence
+                .Notify(
+                    1, [](void*, int32_t) {}, nullptr)
+                .code(),
+            Code::kUnimplemented);
 }
 
 TEST_F(DeviceTest, ErrorsNameTheDeviceAndWhatIsShort) {
@@ -146,7 +158,8 @@ TEST_F(DeviceTest, ErrorsNameTheDeviceAndWhatIsShort) {
 
   Device& failing = Make("supports_fails");
   const int64_t at[] = {1};
-  EXPECT_EQ(failing.Supports(Graph(4), at).status().message(), "fake:0: supports: cannot read the node (node 3)");
+  EXPECT_EQ(failing.Supports(Graph(4), at).status().message(),
+            "fake:0: supports: cannot read the node (node 3)");
 }
 
 TEST_F(DeviceTest, WhatThePluginAnswersIsChecked) {
@@ -160,7 +173,8 @@ TEST_F(DeviceTest, WhatThePluginAnswersIsChecked) {
   motley_weight weight{};
   weight.size = sizeof weight;
   EXPECT_EQ(Make().PlanWeight(weight, 7)->layout, 7u);
-  EXPECT_TRUE(Contains(Make("other_layout").PlanWeight(weight, 7).status().message(), "asked for layout 7, got 8"));
+  EXPECT_TRUE(
+      Contains(Make("other_layout").PlanWeight(weight, 7).status().message(), "asked for layout 7, got 8"));
   EXPECT_TRUE(Contains(Make("plan_alignment").PlanWeight(weight, 7).status().message(), "alignment = 3"));
   EXPECT_TRUE(Contains(Make("huge_plan").PlanWeight(weight, 7).status().message(), "above 2^60"));
 
@@ -170,7 +184,9 @@ TEST_F(DeviceTest, WhatThePluginAnswersIsChecked) {
   EXPECT_EQ(Make().PlanKv(desc)->page_bytes, 64u);
   EXPECT_TRUE(Contains(Make("empty_page").PlanKv(desc).status().message(), "page_bytes = 0"));
 
-  const auto supports = [&](const char* fault) { return Make(fault).Supports(Graph(2), {}).status().message(); };
+  const auto supports = [&](const char* fault) {
+    return Make(fault).Supports(Graph(2), {}).status().message();
+  };
   EXPECT_TRUE(Contains(supports("odd_math"), "node 0: unknown math 99"));
   EXPECT_TRUE(Contains(supports("nan_seconds"), "seconds is no number"));
   EXPECT_TRUE(Contains(supports("endless_verdict"), "its text has no end"));
@@ -179,8 +195,10 @@ TEST_F(DeviceTest, WhatThePluginAnswersIsChecked) {
   EXPECT_STREQ((*silent)[1].text, "no reason given");
   EXPECT_EQ((*silent)[1].reason, static_cast<uint32_t>(MOTLEY_UNIMPLEMENTED));
 
-  EXPECT_TRUE(Contains(Make("null_program").Compile(Graph(1)).status().message(), "compile returned 0 and no program"));
-  EXPECT_TRUE(Contains(Make("program_alignment").Compile(Graph(1))->Info().status().message(), "alignment = 12"));
+  EXPECT_TRUE(Contains(Make("null_program").Compile(Graph(1)).status().message(),
+                       "compile returned 0 and no program"));
+  EXPECT_TRUE(
+      Contains(Make("program_alignment").Compile(Graph(1))->Info().status().message(), "alignment = 12"));
 }
 
 TEST_F(DeviceTest, OptionsReachThePlugin) {
@@ -245,7 +263,8 @@ TEST_F(DeviceTest, ATeamsRunAllocatesNothing) {
   uint64_t counted[2] = {0, 0};
   for (int run = 0; run < 100; ++run) {
     const uint64_t before = allocations;
-    table->team_run(team, [](void* arg, uint32_t i, uint32_t) { static_cast<uint64_t*>(arg)[i] = allocations; }, counted);
+    table->team_run(
+        team, [](void* arg, uint32_t i, uint32_t) { static_cast<uint64_t*>(arg)[i] = allocations; }, counted);
     ASSERT_EQ(allocations, before);
   }
   EXPECT_EQ(counted[1], 0u);  // the member allocated nothing since its thread began

@@ -38,10 +38,12 @@ TEST(Discovery, TheFirstFolderWins) {
   options.install_folder = installed.path();
   const StatusOr<Discovery> found = Discover(options);
   ASSERT_TRUE(found.ok()) << found.status().ToString();
-  EXPECT_EQ(found->folders, (std::vector<std::string>{operators.path(), environment.path(), installed.path()}));
+  EXPECT_EQ(found->folders,
+            (std::vector<std::string>{operators.path(), environment.path(), installed.path()}));
   EXPECT_EQ(Find(*found, "a", 0)->path, operators.path() + "/a.so");
   EXPECT_EQ(Find(*found, "a", 0)->reason, "");
-  EXPECT_EQ(Find(*found, "a", 1)->reason, "a plugin of this name was found before: " + operators.path() + "/a.so");
+  EXPECT_EQ(Find(*found, "a", 1)->reason,
+            "a plugin of this name was found before: " + operators.path() + "/a.so");
   EXPECT_EQ(Find(*found, "b", 0)->path, environment.path() + "/b.so");
   EXPECT_EQ(Find(*found, "b", 0)->reason, "");
   EXPECT_NE(Find(*found, "b", 1)->reason, "");

@@ -25,8 +25,8 @@ inline std::string AbiText() {
 }
 
 // A right manifest, but for what `extra` or `abi` and `arch` say.
-inline std::string ManifestText(std::string_view library, std::string_view extra = "", std::string abi = AbiText(),
-                                std::string_view arch = HostArch()) {
+inline std::string ManifestText(std::string_view library, std::string_view extra = "",
+                                std::string abi = AbiText(), std::string_view arch = HostArch()) {
   return "library = \"" + std::string(library) + "\"\nabi = \"" + abi + "\"\narch = \"" + std::string(arch) +
          "\"\nkind = \"test\"\n" + std::string(extra);
 }

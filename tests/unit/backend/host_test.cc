@@ -68,14 +68,17 @@ TEST_F(HostTest, RunsExactlyNMembersAtOnce) {
     motley_team* team = Create(table, n);
     for (int run = 0; run < 50; ++run) {
       job.mask = 0;
-      table->team_run(team, [](void* arg, uint32_t i, uint32_t members) {
-        Job& job = *static_cast<Job*>(arg);
-        if (i == 0) job.zero = std::this_thread::get_id();
-        job.mask.fetch_or(1u << i);
-        if (members != job.expected) job.wrong_n.fetch_add(1);
-        job.barrier.Wait(members);
-        job.barrier.Wait(members);
-      }, &job);
+      table->team_run(
+          team,
+          [](void* arg, uint32_t i, uint32_t members) {
+            Job& job = *static_cast<Job*>(arg);
+            if (i == 0) job.zero = std::this_thread::get_id();
+            job.mask.fetch_or(1u << i);
+            if (members != job.expected) job.wrong_n.fetch_add(1);
+            job.barrier.Wait(members);
+            job.barrier.Wait(members);
+          },
+          &job);
       ASSERT_EQ(job.mask.load(), (1u << n) - 1);
       ASSERT_EQ(job.zero, std::this_thread::get_id());
     }
@@ -85,7 +88,8 @@ TEST_F(HostTest, RunsExactlyNMembersAtOnce) {
   EXPECT_EQ(host.threads_left(), 8u);
 }
 
-// What members write is seen by the caller, and what the caller writes by the next run's members, without atomics.
+// What members write is seen by the caller, and what the caller writes by the next run's members, without
+// atomics.
 TEST_F(HostTest, TenThousandRunsSeeEachOthersWrites) {
   Host host(logger_, Threads(4));
   const motley_host* table = host.LendTo("test");
@@ -96,10 +100,13 @@ TEST_F(HostTest, TenThousandRunsSeeEachOthersWrites) {
   } job;
   for (uint64_t run = 1; run <= 10000; ++run) {
     job.input = run;
-    table->team_run(team, [](void* arg, uint32_t i, uint32_t) {
-      Job& job = *static_cast<Job*>(arg);
-      job.sums[i][0] += job.input + i;
-    }, &job);
+    table->team_run(
+        team,
+        [](void* arg, uint32_t i, uint32_t) {
+          Job& job = *static_cast<Job*>(arg);
+          job.sums[i][0] += job.input + i;
+        },
+        &job);
   }
   for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(job.sums[i][0], 10000u * 10001u / 2 + 10000u * i);
   table->team_destroy(team);
@@ -115,7 +122,8 @@ TEST_F(HostTest, WakesSleepers) {
   std::atomic<uint32_t> calls{0};
   for (int run = 0; run < 200; ++run) {
     if (run % 10 == 0) std::this_thread::sleep_for(milliseconds(2));
-    table->team_run(team, [](void* arg, uint32_t, uint32_t) { ++*static_cast<std::atomic<uint32_t>*>(arg); }, &calls);
+    table->team_run(
+        team, [](void* arg, uint32_t, uint32_t) { ++*static_cast<std::atomic<uint32_t>*>(arg); }, &calls);
   }
   EXPECT_EQ(calls.load(), 600u);
   table->team_destroy(team);
@@ -129,13 +137,16 @@ TEST_F(HostTest, RefusesNestedAndConcurrentRuns) {
     motley_team *team, *other;
     std::atomic<uint32_t> inner{0};
   } job{table, Create(table, 2), Create(table, 2), {}};
-  table->team_run(job.team, [](void* arg, uint32_t, uint32_t) {
-    Job& job = *static_cast<Job*>(arg);
-    const auto count = [](void* arg, uint32_t, uint32_t) { ++static_cast<Job*>(arg)->inner; };
-    job.table->team_run(job.team, count, &job);
-    job.table->team_run(job.other, count, &job);
-    job.table->team_destroy(job.team);
-  }, &job);
+  table->team_run(
+      job.team,
+      [](void* arg, uint32_t, uint32_t) {
+        Job& job = *static_cast<Job*>(arg);
+        const auto count = [](void* arg, uint32_t, uint32_t) { ++static_cast<Job*>(arg)->inner; };
+        job.table->team_run(job.team, count, &job);
+        job.table->team_run(job.other, count, &job);
+        job.table->team_destroy(job.team);
+      },
+      &job);
   EXPECT_EQ(job.inner.load(), 0u);
   // Afterwards both still work.
   const auto count = [](void* arg, uint32_t, uint32_t) { ++static_cast<Job*>(arg)->inner; };
@@ -150,9 +161,11 @@ TEST_F(HostTest, AnExceptionOfAMemberStaysInside) {
   Host host(logger_, Threads(2));
   const motley_host* table = host.LendTo("test");
   motley_team* team = Create(table, 2);
-  table->team_run(team, [](void*, uint32_t, uint32_t) { throw 42; }, nullptr);
+  table->team_run(
+      team, [](void*, uint32_t, uint32_t) { throw 42; }, nullptr);
   std::atomic<uint32_t> calls{0};
-  table->team_run(team, [](void* arg, uint32_t, uint32_t) { ++*static_cast<std::atomic<uint32_t>*>(arg); }, &calls);
+  table->team_run(
+      team, [](void* arg, uint32_t, uint32_t) { ++*static_cast<std::atomic<uint32_t>*>(arg); }, &calls);
   EXPECT_EQ(calls.load(), 2u);
   table->team_destroy(team);
 }
@@ -206,9 +219,12 @@ TEST_F(HostTest, MembersStayOnTheirNode) {
   ASSERT_EQ(table->team_create(table->self, 2, 3, &team), MOTLEY_OK);
   cpu_set_t set;
   CPU_ZERO(&set);
-  table->team_run(team, [](void* arg, uint32_t i, uint32_t) {
-    if (i == 1) pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), static_cast<cpu_set_t*>(arg));
-  }, &set);
+  table->team_run(
+      team,
+      [](void* arg, uint32_t i, uint32_t) {
+        if (i == 1) pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), static_cast<cpu_set_t*>(arg));
+      },
+      &set);
   EXPECT_EQ(CPU_COUNT(&set), 1);
   EXPECT_TRUE(CPU_ISSET(static_cast<size_t>(mine), &set));
   table->team_destroy(team);
@@ -220,9 +236,12 @@ TEST_F(HostTest, MembersLeaveSignalsToMain) {
   motley_team* team = Create(table, 2);
   sigset_t blocked;
   sigemptyset(&blocked);
-  table->team_run(team, [](void* arg, uint32_t i, uint32_t) {
-    if (i == 1) pthread_sigmask(SIG_BLOCK, nullptr, static_cast<sigset_t*>(arg));
-  }, &blocked);
+  table->team_run(
+      team,
+      [](void* arg, uint32_t i, uint32_t) {
+        if (i == 1) pthread_sigmask(SIG_BLOCK, nullptr, static_cast<sigset_t*>(arg));
+      },
+      &blocked);
   EXPECT_TRUE(sigismember(&blocked, SIGINT));
   EXPECT_TRUE(sigismember(&blocked, SIGTERM));
   table->team_destroy(team);
@@ -231,7 +250,9 @@ TEST_F(HostTest, MembersLeaveSignalsToMain) {
 double CpuSeconds() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](timeval t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -239,7 +260,8 @@ TEST_F(HostTest, IdleTeamsCostNothing) {
   Host host(logger_, Threads(8));
   const motley_host* table = host.LendTo("test");
   motley_team* team = Create(table, 8);
-  table->team_run(team, [](void*, uint32_t, uint32_t) {}, nullptr);
+  table->team_run(
+      team, [](void*, uint32_t, uint32_t) {}, nullptr);
   std::this_thread::sleep_for(milliseconds(20));
   const double before = CpuSeconds();
   std::this_thread::sleep_for(milliseconds(400));

@@ -23,7 +23,8 @@ std::string ErrorOf(std::string_view text) {
 
 // `text` with the line of `key` replaced.
 std::string With(const std::string& key, const std::string& line) {
-  std::string text = ManifestText("gpu.so", "sha256 = \"" + std::string(64, 'a') + "\"\ncpu_features = [\"avx2\"]\n");
+  std::string text =
+      ManifestText("gpu.so", "sha256 = \"" + std::string(64, 'a') + "\"\ncpu_features = [\"avx2\"]\n");
   const size_t begin = text.find(key + " = ");
   text.replace(begin, text.find('\n', begin) - begin, line);
   return text;
@@ -31,7 +32,8 @@ std::string With(const std::string& key, const std::string& line) {
 
 TEST(Manifest, ReadsEveryKey) {
   const StatusOr<Manifest> manifest = ParseManifest(
-      "library = \"libgpu.so\"\nabi = \"12.34\"\narch = \"aarch64\"\nkind = \"gpu\"\ncpu_features = [\"asimd\", "
+      "library = \"libgpu.so\"\nabi = \"12.34\"\narch = \"aarch64\"\nkind = \"gpu\"\ncpu_features = "
+      "[\"asimd\", "
       "\"i8mm\"]\nsha256 = \"0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef\"\n",
       kPath);
   ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
@@ -52,7 +54,8 @@ TEST(Manifest, ErrorsNameFileKeyAndFix) {
   EXPECT_TRUE(Contains(ErrorOf(With("arch", "")), ": arch is missing"));
   EXPECT_TRUE(Contains(ErrorOf(With("kind", "")), ": kind is missing"));
   EXPECT_TRUE(Contains(ErrorOf(With("abi", "abi = 0.1")), ":2:7: abi: must be a text"));
-  EXPECT_TRUE(Contains(ErrorOf(With("library", "library = \"\"")), ":1:11: library = \"\": must not be empty"));
+  EXPECT_TRUE(
+      Contains(ErrorOf(With("library", "library = \"\"")), ":1:11: library = \"\": must not be empty"));
   EXPECT_TRUE(Contains(ErrorOf(With("kind", "kind = \"gpuu\"")), "kind = \"gpuu\": must be one of"));
   EXPECT_TRUE(Contains(ErrorOf(With("kind", "kind = \"gpuu\"")), "did you mean \"gpu\"?"));
   EXPECT_TRUE(Contains(ErrorOf(With("cpu_features", "cpu_feature = [\"avx2\"]")),
@@ -61,12 +64,15 @@ TEST(Manifest, ErrorsNameFileKeyAndFix) {
   EXPECT_TRUE(Contains(ErrorOf(With("cpu_features", "cpu_features = [1]")), "must be a list of texts"));
   EXPECT_TRUE(Contains(ErrorOf(With("sha256", "sha256 = \"12\"")), "must be 64 hexadecimal digits"));
   for (const char* abi : {"1", "1.", ".1", "a.b", "1.2.3", "-1.0", "1. 2", "99999999999.0"}) {
-    EXPECT_TRUE(Contains(ErrorOf(With("abi", "abi = \"" + std::string(abi) + "\"")), "must be \"MAJOR.MINOR\"")) << abi;
+    EXPECT_TRUE(
+        Contains(ErrorOf(With("abi", "abi = \"" + std::string(abi) + "\"")), "must be \"MAJOR.MINOR\""))
+        << abi;
   }
 }
 
 TEST(Manifest, TheLibraryIsAFileBesideIt) {
-  for (const char* library : {"../evil.so", "/lib/evil.so", "sub/evil.so", "..", ".", ".hidden.so", "a\\\\b.so", "a\\u0000b.so"}) {
+  for (const char* library :
+       {"../evil.so", "/lib/evil.so", "sub/evil.so", "..", ".", ".hidden.so", "a\\\\b.so", "a\\u0000b.so"}) {
     EXPECT_TRUE(Contains(ErrorOf(With("library", "library = \"" + std::string(library) + "\"")),
                          "must be the name of a file in the manifest's folder"))
         << library;
@@ -113,7 +119,8 @@ TEST(Manifest, ChecksTheHash) {
   Manifest manifest;
   manifest.library = dir.Write("x.so", "abc");
   EXPECT_TRUE(CheckLibraryHash(manifest).ok());  // none given
-  manifest.sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // FIPS 180-4's example
+  manifest.sha256 =
+      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // FIPS 180-4's example
   EXPECT_TRUE(CheckLibraryHash(manifest).ok());
   dir.Write("x.so", "abd");
   const Status changed = CheckLibraryHash(manifest);

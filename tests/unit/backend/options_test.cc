@@ -5,7 +5,9 @@
 namespace motley {
 namespace {
 
-motley_str Str(const char* text) { return {text, std::char_traits<char>::length(text)}; }
+motley_str Str(const char* text) {
+  return {text, std::char_traits<char>::length(text)};
+}
 
 motley_option Row(const char* name, uint32_t type, const char* fallback = "", const char* allowed = "") {
   return {Str(name), Str("doc"), Str(fallback), Str(allowed), type, 0};
@@ -16,13 +18,10 @@ StatusOr<std::vector<OptionSchema>> Schema(const std::vector<motley_option>& row
 }
 
 std::vector<OptionSchema> Gpu() {
-  return *Schema({Row("streams", MOTLEY_TYPE_I64, "4", "1..16"),
-                  Row("share", MOTLEY_TYPE_F64, "0.5", "0..1"),
+  return *Schema({Row("streams", MOTLEY_TYPE_I64, "4", "1..16"), Row("share", MOTLEY_TYPE_F64, "0.5", "0..1"),
                   Row("graphs", MOTLEY_TYPE_BOOL, "true"),
-                  Row("math", MOTLEY_TYPE_STR, "auto", "auto|f32|bf16"),
-                  Row("seed", MOTLEY_TYPE_I64),
-                  Row("files", MOTLEY_TYPE_STR_LIST),
-                  Row("worker.*.address", MOTLEY_TYPE_STR),
+                  Row("math", MOTLEY_TYPE_STR, "auto", "auto|f32|bf16"), Row("seed", MOTLEY_TYPE_I64),
+                  Row("files", MOTLEY_TYPE_STR_LIST), Row("worker.*.address", MOTLEY_TYPE_STR),
                   Row("worker.*.port", MOTLEY_TYPE_I64, "7420", "1..65535")});
 }
 
@@ -34,7 +33,9 @@ std::string ErrorOf(const std::vector<OptionSetting>& settings) {
   return values.status().message();
 }
 
-std::string Text(const char* text) { return text; }
+std::string Text(const char* text) {
+  return text;
+}
 
 TEST(Options, FallbacksFillWhatIsNotSet) {
   const std::vector<OptionSchema> schema = Gpu();
@@ -51,9 +52,10 @@ TEST(Options, FallbacksFillWhatIsNotSet) {
 
 TEST(Options, ValuesReachThePluginWithTheirTypes) {
   const std::vector<OptionSchema> schema = Gpu();
-  StatusOr<OptionValues> resolved = ResolveOptions(
-      "cuda_gb10", schema,
-      std::vector<OptionSetting>{{"share", int64_t{1}, ""}, {"graphs", false, ""}, {"math", Text("f32"), ""}});
+  StatusOr<OptionValues> resolved =
+      ResolveOptions("cuda_gb10", schema,
+                     std::vector<OptionSetting>{
+                         {"share", int64_t{1}, ""}, {"graphs", false, ""}, {"math", Text("f32"), ""}});
   ASSERT_TRUE(resolved.ok());
   const OptionValues values = *std::move(resolved);  // texts stay where the values point, also when moved
   const motley_span span = values.span();
@@ -77,15 +79,15 @@ TEST(Options, FieldFailure_C01_ErrorsNamePlaceValueAndFix) {
   EXPECT_EQ(ErrorOf({{"streams", int64_t{17}, ""}}), "plugin.cuda_gb10.streams = 17: must be 1..16");
   EXPECT_EQ(ErrorOf({{"streams", Text("8"), "t.toml:1:1"}}),
             "t.toml:1:1: plugin.cuda_gb10.streams = \"8\": must be a whole number, 1..16");
-  EXPECT_EQ(ErrorOf({{"streams", 2.5, ""}}),
-            "plugin.cuda_gb10.streams = 2.5: must be a whole number, 1..16");
+  EXPECT_EQ(ErrorOf({{"streams", 2.5, ""}}), "plugin.cuda_gb10.streams = 2.5: must be a whole number, 1..16");
   EXPECT_EQ(ErrorOf({{"share", 1.25, ""}}), "plugin.cuda_gb10.share = 1.25: must be 0..1");
   EXPECT_EQ(ErrorOf({{"graphs", int64_t{1}, ""}}), "plugin.cuda_gb10.graphs = 1: must be true or false");
   EXPECT_EQ(ErrorOf({{"math", Text("f23"), ""}}),
             "plugin.cuda_gb10.math = \"f23\": must be one of auto, f32, bf16; did you mean \"f32\"?");
   EXPECT_EQ(ErrorOf({{"steams", int64_t{2}, ""}}),
             "plugin.cuda_gb10.steams = 2: unknown option; did you mean \"streams\"?");
-  EXPECT_EQ(ErrorOf({{"seed", int64_t{1}, ""}, {"seed", int64_t{2}, ""}}), "plugin.cuda_gb10.seed = 2: set twice");
+  EXPECT_EQ(ErrorOf({{"seed", int64_t{1}, ""}, {"seed", int64_t{2}, ""}}),
+            "plugin.cuda_gb10.seed = 2: set twice");
   EXPECT_EQ(ErrorOf({{"files", Text("a"), ""}}),
             "plugin.cuda_gb10.files = \"a\": must be a list of texts, [\"...\"]");
 }
@@ -102,18 +104,20 @@ TEST(Options, ReservedNamesComeLater) {
         ResolveOptions("ref", schema, std::vector<OptionSetting>{{name, true, "m.toml:2:1"}});
     ASSERT_FALSE(values.ok());
     EXPECT_EQ(values.status().code(), Code::kUnimplemented);
-    EXPECT_EQ(values.status().message(),
-              "m.toml:2:1: plugin.ref." + std::string(name) + " = true: comes with a later version; take it out");
+    EXPECT_EQ(values.status().message(), "m.toml:2:1: plugin.ref." + std::string(name) +
+                                             " = true: comes with a later version; take it out");
   }
 }
 
 TEST(Options, ListsAndIndexedNames) {
   const std::vector<OptionSchema> schema = Gpu();
-  const StatusOr<OptionValues> values = ResolveOptions(
-      "rpc", schema,
-      std::vector<OptionSetting>{{"files.0", Text("a"), ""}, {"files.1", Text("b"), ""},
-                                 {"worker.0.address", Text("x"), ""}, {"worker.12.address", Text("y"), ""},
-                                 {"worker.12.port", int64_t{99}, ""}});
+  const StatusOr<OptionValues> values =
+      ResolveOptions("rpc", schema,
+                     std::vector<OptionSetting>{{"files.0", Text("a"), ""},
+                                                {"files.1", Text("b"), ""},
+                                                {"worker.0.address", Text("x"), ""},
+                                                {"worker.12.address", Text("y"), ""},
+                                                {"worker.12.port", int64_t{99}, ""}});
   ASSERT_TRUE(values.ok()) << values.status().ToString();
   EXPECT_EQ(std::get<std::string>(values->Find("files.1")->value), "b");
   EXPECT_EQ(std::get<int64_t>(values->Find("worker.0.port")->value), 7420);  // each worker has the fallback
@@ -122,7 +126,8 @@ TEST(Options, ListsAndIndexedNames) {
   EXPECT_NE(ErrorOf({{"worker.x.address", Text("a"), ""}}), "");
   EXPECT_NE(ErrorOf({{"worker.01.address", Text("a"), ""}}), "");
   EXPECT_NE(ErrorOf({{"worker.0", Text("a"), ""}}), "");
-  EXPECT_EQ(ErrorOf({{"worker.0.port", int64_t{0}, ""}}), "plugin.cuda_gb10.worker.0.port = 0: must be 1..65535");
+  EXPECT_EQ(ErrorOf({{"worker.0.port", int64_t{0}, ""}}),
+            "plugin.cuda_gb10.worker.0.port = 0: must be 1..65535");
 }
 
 TEST(Options, NoSchemaMeansNoOptions) {
@@ -139,7 +144,8 @@ std::string SchemaError(const motley_option& row) {
 
 TEST(Options, ABadSchemaIsRefused) {
   for (const char* name : {"enabled", "isolate", "probe_in_child", "isolate.x"}) {
-    EXPECT_NE(SchemaError(Row(name, MOTLEY_TYPE_BOOL)).find("that name is the host's"), std::string::npos) << name;
+    EXPECT_NE(SchemaError(Row(name, MOTLEY_TYPE_BOOL)).find("that name is the host's"), std::string::npos)
+        << name;
   }
   EXPECT_NE(SchemaError(Row("", MOTLEY_TYPE_I64)), "");
   EXPECT_NE(SchemaError(Row("a..b", MOTLEY_TYPE_I64)), "");

@@ -117,9 +117,12 @@ TEST_F(RegistryTest, TestDevicesAreOpenedLast) {
 
 // L01: an ABI that differs by one, short structs, missing pointers, exceptions, no devices.
 TEST_F(RegistryTest, FieldFailure_L01_OtherAbiInTheLibrary) {
-  const std::string major = "ABI " + std::to_string(MOTLEY_ABI_MAJOR + 1) + "." + std::to_string(MOTLEY_ABI_MINOR);
-  const std::string up = "ABI " + std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR + 1);
-  const std::string down = "ABI " + std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR - 1);
+  const std::string major =
+      "ABI " + std::to_string(MOTLEY_ABI_MAJOR + 1) + "." + std::to_string(MOTLEY_ABI_MINOR);
+  const std::string up =
+      "ABI " + std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR + 1);
+  const std::string down =
+      "ABI " + std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR - 1);
   const std::pair<const char*, std::string> cases[] = {
       {"fake_MAJOR_UP", major}, {"fake_MINOR_UP", up}, {"fake_MINOR_DOWN", down}};
   for (const auto& [target, theirs] : cases) {
@@ -270,7 +273,8 @@ TEST_F(RegistryTest, FieldFailure_L04_MissingCpuFeatures) {
   unsetenv("MOTLEY_FAKE_LOADED");
   PluginFolder folder;
   folder.AddLibrary("fake", "fake");
-  folder.AddManifest("fake", ManifestText("fake.so", "cpu_features = [\"sse2\", \"avx512_bf16\", \"amx_int8\"]\n"));
+  folder.AddManifest("fake",
+                     ManifestText("fake.so", "cpu_features = [\"sse2\", \"avx512_bf16\", \"amx_int8\"]\n"));
   DiscoveryOptions options = folder.Options();
   CpuidSource old;
   old.cpuid = [](uint32_t leaf, uint32_t) -> std::array<uint32_t, 4> {
@@ -306,7 +310,8 @@ TEST_F(RegistryTest, DeviceNamesAreUnique) {
 }
 
 TEST_F(RegistryTest, SchemaAndFlagsOfTheHostAreRefused) {
-  EXPECT_TRUE(Contains(ReasonOfTarget("fake_RESERVED_OPTION"), "option \"isolate\": that name is the host's"));
+  EXPECT_TRUE(
+      Contains(ReasonOfTarget("fake_RESERVED_OPTION"), "option \"isolate\": that name is the host's"));
   EXPECT_TRUE(Contains(ReasonOfTarget("fake_UNKNOWN_FLAG"), "unknown flags"));
 }
 

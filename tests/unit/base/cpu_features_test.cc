@@ -31,7 +31,8 @@ TEST(CpuFeatures, FieldFailure_L04_TheOperatingSystemCounts) {
   EXPECT_TRUE(no_zmm.Has("avx2"));
   EXPECT_EQ(no_zmm.WhyMissing("avx512f"), "the operating system does not enable its registers (XCR0 = 0x7)");
   EXPECT_FALSE(no_zmm.Has("amx_tile"));
-  const CpuFeatures no_opmask = CpuFeatures::From(Everything(0xc7, true));  // the upper halves without the masks
+  const CpuFeatures no_opmask =
+      CpuFeatures::From(Everything(0xc7, true));  // the upper halves without the masks
   EXPECT_FALSE(no_opmask.Has("avx512f"));
   const CpuFeatures nothing = CpuFeatures::From(Everything(0, true));
   EXPECT_TRUE(nothing.Has("sse4_2"));
@@ -45,15 +46,16 @@ TEST(CpuFeatures, FieldFailure_L04_AmxNeedsPermission) {
 }
 
 TEST(CpuFeatures, FieldFailure_L04_EachBitIsItsOwn) {
-  // Intel SDM: leaf 7 ebx bit 16 AVX512F, ecx bit 11 VNNI, leaf 7.1 eax bit 5 BF16, leaf 7 edx bit 25 AMX-INT8.
+  // Intel SDM: leaf 7 ebx bit 16 AVX512F, ecx bit 11 VNNI, leaf 7.1 eax bit 5 BF16, leaf 7 edx bit 25
+  // AMX-INT8.
   struct Bit {
     const char* name;
     uint32_t leaf, subleaf, reg, bit;
   };
-  const Bit bits[] = {{"avx512f", 7, 0, 1, 16},   {"avx512bw", 7, 0, 1, 30},   {"avx512vl", 7, 0, 1, 31},
-                      {"avx512dq", 7, 0, 1, 17},  {"avx512vnni", 7, 0, 2, 11}, {"avx512_bf16", 7, 1, 0, 5},
-                      {"amx_int8", 7, 0, 3, 25},  {"amx_bf16", 7, 0, 3, 22},   {"avx2", 7, 0, 1, 5},
-                      {"fma", 1, 0, 2, 12},       {"f16c", 1, 0, 2, 29},       {"avx512_fp16", 7, 0, 3, 23}};
+  const Bit bits[] = {{"avx512f", 7, 0, 1, 16},  {"avx512bw", 7, 0, 1, 30},   {"avx512vl", 7, 0, 1, 31},
+                      {"avx512dq", 7, 0, 1, 17}, {"avx512vnni", 7, 0, 2, 11}, {"avx512_bf16", 7, 1, 0, 5},
+                      {"amx_int8", 7, 0, 3, 25}, {"amx_bf16", 7, 0, 3, 22},   {"avx2", 7, 0, 1, 5},
+                      {"fma", 1, 0, 2, 12},      {"f16c", 1, 0, 2, 29},       {"avx512_fp16", 7, 0, 3, 23}};
   for (const Bit& only : bits) {
     CpuidSource source = Everything(0x602e7, true);
     source.cpuid = [&](uint32_t leaf, uint32_t subleaf) -> std::array<uint32_t, 4> {
@@ -65,7 +67,8 @@ TEST(CpuFeatures, FieldFailure_L04_EachBitIsItsOwn) {
     };
     const CpuFeatures features = CpuFeatures::From(source);
     for (const Bit& other : bits) {
-      EXPECT_EQ(features.Has(other.name), std::string_view(other.name) == only.name) << other.name << " " << only.name;
+      EXPECT_EQ(features.Has(other.name), std::string_view(other.name) == only.name)
+          << other.name << " " << only.name;
     }
   }
 }
@@ -102,12 +105,21 @@ TEST(CpuFeatures, AgreesWithTheKernel) {
   }
   if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
   const CpuFeatures features = CpuFeatures::Detect();
-  const std::pair<const char*, const char*> names[] = {
-      {"sse2", "sse2"},           {"ssse3", "ssse3"},           {"avx", "avx"},
-      {"avx2", "avx2"},           {"fma", "fma"},               {"f16c", "f16c"},
-      {"avx512f", "avx512f"},     {"avx512bw", "avx512bw"},     {"avx512vl", "avx512vl"},
-      {"avx512dq", "avx512dq"},   {"avx512vnni", "avx512_vnni"}, {"avx512bf16", "avx512_bf16"},
-      {"avx512vbmi", "avx512vbmi"}, {"bmi2", "bmi2"},           {"asimddp", "asimddp"}};
+  const std::pair<const char*, const char*> names[] = {{"sse2", "sse2"},
+                                                       {"ssse3", "ssse3"},
+                                                       {"avx", "avx"},
+                                                       {"avx2", "avx2"},
+                                                       {"fma", "fma"},
+                                                       {"f16c", "f16c"},
+                                                       {"avx512f", "avx512f"},
+                                                       {"avx512bw", "avx512bw"},
+                                                       {"avx512vl", "avx512vl"},
+                                                       {"avx512dq", "avx512dq"},
+                                                       {"avx512vnni", "avx512_vnni"},
+                                                       {"avx512bf16", "avx512_bf16"},
+                                                       {"avx512vbmi", "avx512vbmi"},
+                                                       {"bmi2", "bmi2"},
+                                                       {"asimddp", "asimddp"}};
   for (const auto& [ours, kernels] : names) {
     const bool theirs = flags.find(" " + std::string(kernels) + " ") != std::string::npos;
     EXPECT_EQ(features.Has(ours), theirs) << ours << ": " << features.WhyMissing(ours);

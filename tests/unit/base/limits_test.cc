@@ -27,18 +27,21 @@ class Root {
     Write("proc/self/cgroup", "0::" + group + "\n");
     Write("proc/self/mountinfo",
           "22 27 0:21 / /proc rw - proc proc rw\n"
-          "30 24 0:26 " + shown + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+          "30 24 0:26 " +
+              shown + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
   }
   // Version 1, as systemd mounts it.
   void MountV1(const std::string& group) {
-    Write("proc/self/cgroup", "11:memory:" + group + "\n4:cpu,cpuacct:" + group + "\n1:name=systemd:/other\n");
+    Write("proc/self/cgroup",
+          "11:memory:" + group + "\n4:cpu,cpuacct:" + group + "\n1:name=systemd:/other\n");
     Write("proc/self/mountinfo",
           "31 24 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:10 - cgroup cgroup rw,memory\n"
           "32 24 0:28 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid - cgroup cgroup rw,cpu,cpuacct\n");
   }
   void Memory(uint64_t total, uint64_t available) {
-    Write("proc/meminfo", "MemTotal:       " + std::to_string(total >> 10) + " kB\nMemFree:        1024 kB\nMemAvailable:   " +
-                              std::to_string(available >> 10) + " kB\n");
+    Write("proc/meminfo",
+          "MemTotal:       " + std::to_string(total >> 10) +
+              " kB\nMemFree:        1024 kB\nMemAvailable:   " + std::to_string(available >> 10) + " kB\n");
   }
 
  private:

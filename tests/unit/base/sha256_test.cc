@@ -19,11 +19,16 @@ TEST(Sha256, Examples) {
   EXPECT_EQ(HashOf("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(HashOf("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(HashOf(std::string("\xbd", 1)), "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
-  EXPECT_EQ(HashOf(std::string(55, '\0')), "02779466cdec163811d078815c633f21901413081449002f24aa3e80f0b88ef7");
-  EXPECT_EQ(HashOf(std::string(56, '\0')), "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb");
-  EXPECT_EQ(HashOf(std::string(64, '\0')), "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b");
-  EXPECT_EQ(HashOf(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(HashOf(std::string("\xbd", 1)),
+            "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
+  EXPECT_EQ(HashOf(std::string(55, '\0')),
+            "02779466cdec163811d078815c633f21901413081449002f24aa3e80f0b88ef7");
+  EXPECT_EQ(HashOf(std::string(56, '\0')),
+            "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb");
+  EXPECT_EQ(HashOf(std::string(64, '\0')),
+            "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b");
+  EXPECT_EQ(HashOf(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Sha256, PiecesOfAnyLengthGiveTheSame) {

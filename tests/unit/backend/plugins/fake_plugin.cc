@@ -1,7 +1,7 @@
-// The body of the fake plugins: as small as one can be, and wrong in one way at a time, by its option `fault`. What
-// can only be wrong in motley_plugin itself is in fake_table.cc.
-// Plain memory, one device (option `devices`), calls work on the calling thread. Reads no graph: every program does
-// nothing and succeeds.
+// The body of the fake plugins: as small as one can be, and wrong in one way at a time, by its option
+// `fault`. What can only be wrong in motley_plugin itself is in fake_table.cc. Plain memory, one device
+// (option `devices`), calls work on the calling thread. Reads no graph: every program does nothing and
+// succeeds.
 #include <motley/plugin.h>
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -20,10 +21,16 @@
 namespace {
 
 // Tells a test that code of this library ran.
-__attribute__((constructor)) void Loaded() { setenv("MOTLEY_FAKE_LOADED", fake_name, 1); }
+__attribute__((constructor)) void Loaded() {
+  setenv("MOTLEY_FAKE_LOADED", fake_name, 1);
+}
 
-std::string View(motley_str text) { return {text.data, text.size}; }
-motley_str Str(const char* text) { return {text, strlen(text)}; }
+std::string View(motley_str text) {
+  return {text.data, text.size};
+}
+motley_str Str(const char* text) {
+  return {text, strlen(text)};
+}
 
 motley_status Fail(motley_error* error, motley_status code, const char* text) {
   if (error) {
@@ -55,14 +62,21 @@ struct Instance {
   motley_team* team = nullptr;
 };
 
-Device* D(motley_device* device) { return reinterpret_cast<Device*>(device); }
-bool Has(motley_device* device, const char* fault) { return D(device)->instance->fault == fault; }
+Device* D(motley_device* device) {
+  return reinterpret_cast<Device*>(device);
+}
+bool Has(motley_device* device, const char* fault) {
+  return D(device)->instance->fault == fault;
+}
 
 motley_status Devices(motley_instance* raw, motley_device** out, uint32_t capacity, uint32_t* count) {
   Instance* instance = reinterpret_cast<Instance*>(raw);
-  *count = instance->fault == "zero_devices" ? 0 : instance->fault == "many_devices" ? 1u << 30 : instance->device_count;
+  *count = instance->fault == "zero_devices"   ? 0
+           : instance->fault == "many_devices" ? 1u << 30
+                                               : instance->device_count;
   for (uint32_t i = 0; i < *count && i < capacity && i < 20; ++i) {
-    out[i] = instance->fault == "null_device" ? nullptr : reinterpret_cast<motley_device*>(&instance->devices[i]);
+    out[i] =
+        instance->fault == "null_device" ? nullptr : reinterpret_cast<motley_device*>(&instance->devices[i]);
   }
   return 0;
 }
@@ -93,7 +107,8 @@ motley_status DeviceMemory(motley_device* device, uint64_t* total, uint64_t* fre
   return 0;
 }
 
-motley_status BufferAlloc(motley_device* device, uint64_t bytes, uint32_t, motley_buffer** out, motley_error* error) {
+motley_status BufferAlloc(motley_device* device, uint64_t bytes, uint32_t, motley_buffer** out,
+                          motley_error* error) {
   if (Has(device, "null_buffer")) return 0;
   if (Has(device, "endless_text")) {
     memset(error->text, 'x', sizeof error->text);
@@ -118,16 +133,22 @@ motley_status BufferMap(motley_buffer* buffer, uint64_t offset, uint64_t, void**
   return 0;
 }
 void BufferUnmap(motley_buffer*) {}
-void BufferFree(motley_buffer* buffer) { free(buffer); }
+void BufferFree(motley_buffer* buffer) {
+  free(buffer);
+}
 
 motley_status QueueCreate(motley_device* device, uint32_t, motley_queue** out, motley_error*) {
   *out = reinterpret_cast<motley_queue*>(device);
   return 0;
 }
-motley_status QueueFlush(motley_queue*, motley_error*) { return 0; }
+motley_status QueueFlush(motley_queue*, motley_error*) {
+  return 0;
+}
 void QueueDestroy(motley_queue*) {}
 
-Fence* F(motley_fence* fence) { return reinterpret_cast<Fence*>(fence); }
+Fence* F(motley_fence* fence) {
+  return reinterpret_cast<Fence*>(fence);
+}
 
 motley_status FenceCreate(motley_instance*, uint64_t initial, motley_fence** out, motley_error*) {
   Fence* fence = new Fence;
@@ -165,7 +186,9 @@ motley_status FenceWait(motley_fence* fence, uint64_t value, uint64_t timeout_ns
     std::this_thread::yield();
   }
 }
-void FenceDestroy(motley_fence* fence) { delete F(fence); }
+void FenceDestroy(motley_fence* fence) {
+  delete F(fence);
+}
 
 void SignalAll(const motley_sync* sync) {
   if (!sync) return;
@@ -175,14 +198,18 @@ void SignalAll(const motley_sync* sync) {
     FenceSignal(point->fence, point->value, nullptr);
   }
 }
-char* At(motley_slice slice) { return reinterpret_cast<char*>(slice.buffer) + slice.offset; }
+char* At(motley_slice slice) {
+  return reinterpret_cast<char*>(slice.buffer) + slice.offset;
+}
 
-motley_status Copy(motley_queue*, motley_slice dst, motley_slice src, const motley_sync* sync, motley_error*) {
+motley_status Copy(motley_queue*, motley_slice dst, motley_slice src, const motley_sync* sync,
+                   motley_error*) {
   memmove(At(dst), At(src), dst.bytes);
   SignalAll(sync);
   return 0;
 }
-motley_status Write(motley_queue*, motley_slice dst, const void* src, const motley_sync* sync, motley_error*) {
+motley_status Write(motley_queue*, motley_slice dst, const void* src, const motley_sync* sync,
+                    motley_error*) {
   memcpy(At(dst), src, dst.bytes);
   SignalAll(sync);
   return 0;
@@ -193,15 +220,15 @@ motley_status Read(motley_queue*, void* dst, motley_slice src, const motley_sync
   return 0;
 }
 
-motley_status WeightPlan(motley_device* device, const motley_weight*, uint32_t layout, motley_weight_plan* plan,
-                         motley_error*) {
+motley_status WeightPlan(motley_device* device, const motley_weight*, uint32_t layout,
+                         motley_weight_plan* plan, motley_error*) {
   plan->layout = Has(device, "other_layout") ? layout + 1 : layout;
   plan->bytes = Has(device, "huge_plan") ? ~0ull : 256;
   plan->alignment = Has(device, "plan_alignment") ? 3 : 64;
   return 0;
 }
-motley_status WeightLoad(motley_queue*, const motley_weight*, uint32_t, uint32_t, motley_slice, const motley_sync* sync,
-                         motley_error*) {
+motley_status WeightLoad(motley_queue*, const motley_weight*, uint32_t, uint32_t, motley_slice,
+                         const motley_sync* sync, motley_error*) {
   SignalAll(sync);
   return 0;
 }
@@ -210,14 +237,15 @@ motley_status KvPlan(motley_device* device, const motley_kv_desc* desc, motley_k
   return 0;
 }
 
-motley_status Supports(motley_device* device, const motley_graph* graph, const int64_t*, uint64_t, motley_span out,
-                       motley_error* error) {
+motley_status Supports(motley_device* device, const motley_graph* graph, const int64_t*, uint64_t,
+                       motley_span out, motley_error* error) {
   if (Has(device, "supports_fails")) {
     error->node = 3;
     return Fail(error, MOTLEY_INVALID_ARGUMENT, "cannot read the node");
   }
   for (uint64_t i = 0; i < graph->nodes.count; ++i) {
-    motley_verdict* v = reinterpret_cast<motley_verdict*>(static_cast<char*>(const_cast<void*>(out.data)) + i * out.stride);
+    motley_verdict* v =
+        reinterpret_cast<motley_verdict*>(static_cast<char*>(const_cast<void*>(out.data)) + i * out.stride);
     v->ok = Has(device, "silent_refusal") ? 0 : 1;
     v->math = Has(device, "odd_math") ? 99 : MOTLEY_MATH_F32;
     v->seconds = Has(device, "nan_seconds") ? NAN : 0;
@@ -225,7 +253,8 @@ motley_status Supports(motley_device* device, const motley_graph* graph, const i
   }
   return 0;
 }
-motley_status Compile(motley_device* device, const motley_graph*, motley_span, motley_program** out, motley_error*) {
+motley_status Compile(motley_device* device, const motley_graph*, motley_span, motley_program** out,
+                      motley_error*) {
   *out = Has(device, "null_program") ? nullptr : reinterpret_cast<motley_program*>(device);
   return 0;
 }
@@ -237,7 +266,8 @@ motley_status ProgramInfo(motley_program* program, motley_program_info* info, mo
   info->notes = Str(D(device)->instance->seen.c_str());
   return 0;
 }
-motley_status Execute(motley_queue* queue, motley_program*, const motley_bind*, const motley_sync* sync, motley_error*) {
+motley_status Execute(motley_queue* queue, motley_program*, const motley_bind*, const motley_sync* sync,
+                      motley_error*) {
   if (Has(reinterpret_cast<motley_device*>(queue), "execute_throws")) throw 42;
   SignalAll(sync);
   return 0;
@@ -263,8 +293,10 @@ motley_compute Table() {
 
 }  // namespace
 
-motley_status FakeOpen(const motley_host* host, motley_span values, motley_instance** out, motley_error* error) {
-  Instance* instance = new Instance;
+motley_status FakeOpen(const motley_host* host, motley_span values, motley_instance** out,
+                       motley_error* error) {
+  auto owner = std::make_unique<Instance>();
+  Instance* instance = owner.get();
   instance->host = host;
   uint32_t team_threads = 0;
   for (uint64_t i = 0; i < values.count; ++i) {
@@ -274,7 +306,8 @@ motley_status FakeOpen(const motley_host* host, motley_span values, motley_insta
     instance->seen += name + "=";
     if (value.type == MOTLEY_TYPE_STR) instance->seen += View(value.u.s);
     if (value.type == MOTLEY_TYPE_F64) instance->seen += std::to_string(value.u.f);
-    if (value.type == MOTLEY_TYPE_I64 || value.type == MOTLEY_TYPE_BOOL) instance->seen += std::to_string(value.u.i);
+    if (value.type == MOTLEY_TYPE_I64 || value.type == MOTLEY_TYPE_BOOL)
+      instance->seen += std::to_string(value.u.i);
     instance->seen += ";";
     if (name == "fault") instance->fault = View(value.u.s);
     if (name == "devices") instance->device_count = static_cast<uint32_t>(value.u.i);
@@ -284,22 +317,15 @@ motley_status FakeOpen(const motley_host* host, motley_span values, motley_insta
   host->log(host->self, 1, Str(fake_name), Str("opened\nwith a second line"));
   if (instance->fault == "open_throws") throw std::runtime_error("thrown by open");
   if (instance->fault == "open_throws_int") throw 42;
-  if (instance->fault == "no_hardware") {
-    delete instance;
-    return Fail(error, MOTLEY_NOT_FOUND, "no such hardware: plug it in");
-  }
-  if (instance->fault == "null_instance") {
-    delete instance;
-    return 0;
-  }
+  if (instance->fault == "no_hardware") return Fail(error, MOTLEY_NOT_FOUND, "no such hardware: plug it in");
+  if (instance->fault == "null_instance") return 0;
   if (team_threads != 0) {
     const motley_status status = host->team_create(host->self, team_threads, -1, &instance->team);
     if (status != 0) {
-      delete instance;
       return Fail(error, status, "the host has no such team");
     }
   }
-  *out = reinterpret_cast<motley_instance*>(instance);
+  *out = reinterpret_cast<motley_instance*>(owner.release());
   return 0;
 }
 

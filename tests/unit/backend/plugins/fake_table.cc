@@ -33,7 +33,8 @@ const char* const fake_name = FAKE_NAME;
 
 namespace {
 
-#define STR(text) {text, sizeof(text) - 1}
+#define STR(text) \
+  { text, sizeof(text) - 1 }
 const motley_option options[] = {
     {STR("fault"), STR("what goes wrong"), {}, {}, MOTLEY_TYPE_STR, 0},
     {STR("devices"), STR("how many"), STR("1"), STR("1..20"), MOTLEY_TYPE_I64, 0},
@@ -57,7 +58,9 @@ const motley_plugin plugin = {
     FAKE_FAULT == FAULT_MINOR_UP     ? MOTLEY_ABI_MINOR + 1
     : FAKE_FAULT == FAULT_MINOR_DOWN ? MOTLEY_ABI_MINOR - 1
                                      : MOTLEY_ABI_MINOR,
-    FAKE_FAULT == FAULT_UNKNOWN_FLAG ? 1u << 30 : FAKE_FAULT == FAULT_MAY_UNLOAD ? MOTLEY_PLUGIN_MAY_UNLOAD : 0u,
+    FAKE_FAULT == FAULT_UNKNOWN_FLAG ? 1u << 30
+    : FAKE_FAULT == FAULT_MAY_UNLOAD ? MOTLEY_PLUGIN_MAY_UNLOAD
+                                     : 0u,
     STR(FAKE_NAME),
     STR("1.2.3"),
     STR("tests"),
