@@ -61,7 +61,8 @@ void CpuProgram::RunLinear(size_t index, Member& m) const {
   const int64_t unit_tiles = UnitTiles(step, rows, m.n);
   int64_t units = 0;
   for (const LinearPart& part : step.parts) units += Units(part, unit_tiles);
-  const int64_t rows_at_once = RowsPerCall(k), row_cuts = (rows + rows_at_once - 1) / rows_at_once;
+  // Floats take four bytes a value, not two.
+  const int64_t rows_at_once = RowsPerCall(step.floats ? 2 * k : k), row_cuts = (rows + rows_at_once - 1) / rows_at_once;
   const int64_t items = units * row_cuts;
   // Small enough pieces that the last one does not keep the others waiting, large enough to be long streams.
   const int64_t piece = std::max<int64_t>(1, items / (m.n * 8));

@@ -194,6 +194,16 @@ SoftmaxPart Weigh(float* score, int64_t count) {
   return {top, ReduceAdd(sum)};
 }
 
+// 16 dims of a value from `at` on. Whole vectors are loaded without a mask: then the load converts as well.
+template <bool half, bool masked>
+__m512 LoadVector(const uint8_t* value, int64_t at, __mmask16 lanes) {
+  if constexpr (half) {
+    return masked ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, value + at * 2)) : HalfToFloat(value + at * 2);
+  } else {
+    return masked ? _mm512_maskz_loadu_ps(lanes, value + at * 4) : _mm512_loadu_ps(value + at * 4);
+  }
+}
+
 // part[q][..] (+)= the sum over positions [begin, end) of weight[q][j] * value[j], in their order.
 template <bool half, int kQueries, int kVectors>
 void Values(const uint8_t* const* value, int64_t column, __mmask16 lanes, const float* weight, int64_t begin,
@@ -206,11 +216,7 @@ void Values(const uint8_t* const* value, int64_t column, __mmask16 lanes, const 
   }
   for (int64_t j = begin; j < end; ++j) {
     __m512 v[kVectors];
-    for (int i = 0; i < kVectors; ++i) {
-      const int64_t at = column + i * 16;
-      v[i] = half ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, value[j] + at * 2))
-                  : _mm512_maskz_loadu_ps(lanes, value[j] + at * 4);
-    }
+    for (int i = 0; i < kVectors; ++i) v[i] = LoadVector<half, kVectors == 1>(value[j], column + i * 16, lanes);
     for (int q = 0; q < kQueries; ++q) {
       const __m512 p = _mm512_set1_ps(weight[q * kKeyChunk + j]);
       for (int i = 0; i < kVectors; ++i) acc[q][i] = _mm512_fmadd_ps(p, v[i], acc[q][i]);
@@ -238,12 +244,15 @@ void AllValues(const Scratch& s, int64_t query, int64_t begin, int64_t end, int6
 
 template <bool half>
 void WeighValues(const Scratch& s, int64_t queries, const int64_t* counts, int64_t v_dim) {
-  for (int64_t q = 0; q < queries; q += 4) {
-    const int64_t here = queries - q < 4 ? queries - q : 4;
+  constexpr int64_t kTogether = 6;  // 24 sums, 4 values: what the registers hold
+  for (int64_t q = 0; q < queries; q += kTogether) {
+    const int64_t here = queries - q < kTogether ? queries - q : kTogether;
     // Together as far as all of them go, then each alone: no query may touch a value behind its own position.
     int64_t common = counts[q];
     for (int64_t i = 1; i < here; ++i) common = counts[q + i] < common ? counts[q + i] : common;
     switch (common > 0 ? here : 0) {
+      case 6: AllValues<half, 6>(s, q, 0, common, v_dim); break;
+      case 5: AllValues<half, 5>(s, q, 0, common, v_dim); break;
       case 4: AllValues<half, 4>(s, q, 0, common, v_dim); break;
       case 3: AllValues<half, 3>(s, q, 0, common, v_dim); break;
       case 2: AllValues<half, 2>(s, q, 0, common, v_dim); break;

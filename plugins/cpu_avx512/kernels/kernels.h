@@ -33,12 +33,14 @@ struct LinearCall {
 // `scratch`: the thread's own kLinearScratchBytes, 64-byte aligned.
 using LinearFn = void (*)(const LinearCall&, int64_t tile_begin, int64_t tile_end, int64_t row_begin,
                           int64_t row_end, void* scratch);
-constexpr int64_t kLinearScratchBytes = 128 << 10;
+constexpr int64_t kLinearScratchBytes = 160 << 10;
+constexpr int64_t kMaxRowsPerCall = 504;  // a multiple of kGroupRows; bounds the scratch
 
-// Rows that one call should be given at most, so that its activations stay in the L2 cache; a multiple of kGroupRows.
+// Rows that one call should be given at most, so that its activations (two bytes a value) stay in the L2 cache: a
+// multiple of kGroupRows. Fewer rows a call mean that weights are unpacked more often.
 constexpr int64_t RowsPerCall(int64_t n_in) {
   const int64_t rows = (1 << 20) / (n_in * 2) / kGroupRows * kGroupRows;
-  return rows < 36 ? 36 : rows > 240 ? 240 : rows;
+  return rows < 48 ? 48 : rows > kMaxRowsPerCall ? kMaxRowsPerCall : rows;
 }
 
 void LinearVnni(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);   // quantised, AVX512_VNNI

@@ -111,14 +111,17 @@ static_assert(sizeof(ActivationBlock) == 64);
 constexpr float kMagic = 12582912.0f;         // 3 * 2^22: floats next to it are 1 apart, for +- 2^22
 constexpr int32_t kMagicBits = 0x4b400000;
 
-// Rows of activations lie in groups of six, a group as [block][row in group]: what one micro kernel reads in order.
-// The last group has the rows that are left.
+// Rows of activations lie chunk by chunk, so that what meets one chunk of weights is one stretch of memory; in a
+// chunk in groups of six rows, a group as [block][row in group]: what one micro kernel reads, in order. The last
+// group has the rows that are left.
 constexpr int kGroupRows = 6;
+constexpr int kChunkBlocks = kChunkElems / 32;
 
 constexpr int64_t ActivationIndex(int64_t row, int64_t block, int64_t rows, int64_t blocks) {
-  const int64_t group = row / kGroupRows, first = group * kGroupRows;
+  const int64_t first = row / kGroupRows * kGroupRows, begin = block / kChunkBlocks * kChunkBlocks;
   const int64_t size = rows - first < kGroupRows ? rows - first : kGroupRows;
-  return first * blocks + block * size + (row - first);
+  const int64_t here = blocks - begin < kChunkBlocks ? blocks - begin : kChunkBlocks;
+  return begin * rows + first * here + (block - begin) * size + (row - first);
 }
 
 }  // namespace motley::cpu

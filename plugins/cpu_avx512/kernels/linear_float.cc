@@ -89,6 +89,13 @@ void PanelGroup(const float* panel, int64_t count, const float* x, int64_t x_str
       acc[m][t] = first ? _mm512_setzero_ps() : _mm512_load_ps(sums + (m * kPanelTiles + t) * 16);
     }
   }
+  if constexpr (kRows == kGroupRows) {
+    // The next group's rows are far away, each a few lines: the core does not see them coming.
+    for (int m = 0; m < kRows; ++m) {
+      const float* next = x + (kRows + m) * x_stride;
+      for (int64_t k = 0; k < count; k += 16) _mm_prefetch(reinterpret_cast<const char*>(next + k), _MM_HINT_T0);
+    }
+  }
   for (int64_t k = 0; k < count; ++k, panel += kPanelTiles * 16) {
     __m512 v[kPanelTiles];
     for (int t = 0; t < kPanelTiles; ++t) v[t] = _mm512_load_ps(panel + t * 16);
@@ -135,7 +142,7 @@ void PanelTiles(const LinearCall& c, int64_t tile, int tiles, int64_t row_begin,
     }
   }
 }
-static_assert((kPanelK + 240) * kPanelTiles * 16 * 4 <= kLinearScratchBytes);
+static_assert((kPanelK + kMaxRowsPerCall) * kPanelTiles * 16 * 4 <= kLinearScratchBytes);
 
 template <F f>
 void Linear(const LinearCall& c, int64_t tile_begin, int64_t tile_end, int64_t row_begin, int64_t row_end,
