@@ -107,15 +107,22 @@ class AttentionRig {
     session_.Write(pages, page_table.data());
   }
 
-  motley_status Step(const AttentionStepData& d, std::vector<float>* y, std::string* text = nullptr) {
+  // A step's data on the device, with the output last.
+  struct Bound {
+    std::vector<motley_slice> slices;
+    std::vector<int64_t> dims;
+  };
+  Bound Bind(const AttentionStepData& d) {
     const int64_t n_tokens = static_cast<int64_t>(d.position.size()),
                   n_seqs = static_cast<int64_t>(d.kv_len.size());
     std::vector<int32_t> counts(16, 0);
-    const std::vector<int64_t> dims = {n_tokens, n_seqs, 0, 1, n_seqs + 1};
-    std::copy(dims.begin(), dims.end(), counts.begin());
+    Bound bound;
+    bound.dims = {n_tokens, n_seqs, 0, 1, n_seqs + 1};
+    std::copy(bound.dims.begin(), bound.dims.end(), counts.begin());
     std::vector<float> rope = d.rope.empty() ? RopeTable(d.position, c.rotary_dim) : d.rope;
     if (rope.empty()) rope.assign(static_cast<size_t>(2 * n_tokens), 0);
-    std::vector<motley_slice> slices = {session_.Upload(d.q), session_.Upload(d.k), session_.Upload(d.v)};
+    std::vector<motley_slice>& slices = bound.slices;
+    slices = {session_.Upload(d.q), session_.Upload(d.k), session_.Upload(d.v)};
     if (!c.q_norm.empty()) slices.push_back(q_norm_);
     if (!c.k_norm.empty()) slices.push_back(k_norm_);
     for (const motley_slice slice :
@@ -124,12 +131,17 @@ class AttentionRig {
           session_.Upload(counts), kv}) {
       slices.push_back(slice);
     }
-    const motley_slice out = session_.Alloc(static_cast<uint64_t>(64 * c.n_heads * c.v_dim) * sizeof(float));
-    slices.push_back(out);
-    const motley_status status = session_.Run(program, PadToMax(slices), dims, text);
+    slices.push_back(session_.Alloc(static_cast<uint64_t>(64 * c.n_heads * c.v_dim) * sizeof(float)));
+    slices = PadToMax(slices);
+    return bound;
+  }
+
+  motley_status Step(const AttentionStepData& d, std::vector<float>* y, std::string* text = nullptr) {
+    const Bound bound = Bind(d);
+    const motley_status status = session_.Run(program, bound.slices, bound.dims, text);
     if (status != MOTLEY_OK) return status;
-    y->resize(static_cast<size_t>(n_tokens * c.n_heads * c.v_dim));
-    session_.Read(y->data(), {out.buffer, 0, y->size() * sizeof(float)});
+    y->resize(static_cast<size_t>(bound.dims[0] * c.n_heads * c.v_dim));
+    session_.Read(y->data(), {bound.slices.back().buffer, 0, y->size() * sizeof(float)});
     return status;
   }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/abi/allocations.h"
 #include "tests/abi/attention_rig.h"
 #include "tests/abi/devices.h"
 
@@ -228,6 +229,39 @@ TEST_P(Attention, WritesOnlyItsSlots) {
       ASSERT_EQ(before[i], 0xff) << "page " << i / rig.page_bytes;
     }
   }
+}
+
+// After warm-up an execute takes nothing from the heap; the test device is no example in this.
+TEST_P(Attention, AStepAllocatesNothing) {
+  if (!client.Sync(GetParam().device) || !CountsAllocations()) GTEST_SKIP();
+  AttentionConfig c;
+  c.q_norm = Wave(4, 0.9, 1);
+  AttentionRig rig(session, c);
+  rig.MapPages(0, 0);
+  const auto q = Wave(8 * 8, 0.31, 0), k = Wave(8 * 4, 0.53, 1), v = Wave(8 * 4, 0.77, 2);
+  const AttentionRig::Bound bound = rig.Bind(Chunk(rig, q, k, v, 0, 8));
+  motley_bind bind{};
+  bind.size = sizeof bind;
+  bind.slices = {bound.slices.data(), bound.slices.size(), sizeof(motley_slice), 0};
+  bind.workspace = session.Workspace(rig.program);
+  bind.dims = bound.dims.data();
+  bind.dim_count = bound.dims.size();
+  Error err;
+  const auto step = [&] {
+    return session.api->execute(session.queue, rig.program, &bind, session.Next(), &err);
+  };
+  ASSERT_EQ(step(), MOTLEY_OK) << err.Text();
+  const int64_t at_first = Allocations();
+  const motley_slice nowhere = {bound.slices[0].buffer, 1ull << 40, 1};
+  ASSERT_NE(session.api->copy(session.queue, nowhere, nowhere, nullptr, &err), MOTLEY_OK);
+  ASSERT_GT(Allocations(), at_first) << "the plugin's own are counted: it has made a text";
+  const int64_t before = Allocations();
+  for (int i = 0; i < 20; ++i) static_cast<void>(step());
+  // The test's host starts threads for each run of a team: those are its own.
+  if (GetParam().options.at("threads") == OptionValue(int64_t{1})) {
+    EXPECT_EQ(Allocations() - before, 0);
+  }
+  EXPECT_EQ(session.Wait(), MOTLEY_OK);
 }
 
 TEST_P(FieldFailure, M06_DimsBehindTheRotatedOnesAreUnchanged) {

@@ -131,6 +131,8 @@ class Session {
   motley_status Run(motley_program* program, const std::vector<motley_slice>& slices,
                     const std::vector<int64_t>& dims, std::string* text = nullptr, uint64_t bind_id = 0);
 
+  motley_slice Workspace(motley_program* program) { return workspaces_[program]; }
+
   // Waits for the next value of the fence after a call that was given Next().
   const motley_sync* Next();
   motley_status Wait(std::string* text = nullptr);

@@ -233,8 +233,9 @@ plugin::Fault CheckPageBytes(const plugin::CheckedGraph& graph, const plugin::Gr
 }
 
 uint64_t AttentionScratchDoubles(const plugin::CheckedGraph& graph, const plugin::GraphNode& node) {
-  const std::vector<int64_t> at = graph.MaxDims();
-  const int64_t max_pages = plugin::CheckedGraph::Extent(graph.tensors[node.in[11]].dims[1], at);
+  // Called by each execute too: no vector of all max dims.
+  const int64_t dim = graph.tensors[node.in[11]].dims[1];
+  const int64_t max_pages = dim >= 0 ? dim : graph.dims[static_cast<size_t>(~dim)].max;
   const int64_t head_dim = node.I64("head_dim"), v_dim = node.I64("v_dim");
   return static_cast<uint64_t>(head_dim + v_dim + std::max(head_dim, v_dim) +
                                max_pages * node.I64("page_tokens"));
