@@ -11,6 +11,7 @@ namespace motley {
 namespace {
 
 constexpr uint64_t kKnownFeatures = MOTLEY_FEATURE_DEVICE_SYNC | MOTLEY_FEATURE_ROW_INVARIANT;
+constexpr uint64_t kMostSliceAlignment = 256;  // of step data, which is laid out once for all devices
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;  // more is a sign of a wrapped sum
 
 template <typename F>
@@ -46,6 +47,9 @@ Status TakeInfo(const motley_device_info& raw, DeviceContext& device) {
   if (pool->empty()) return Broken(device, "device_info: pool is empty: \"ram\", \"pci:0000:0a:00.0\", ...");
   if (raw.kind < MOTLEY_DEVICE_CPU || raw.kind > MOTLEY_DEVICE_TEST) {
     return Broken(device, "device_info: unknown kind " + std::to_string(raw.kind));
+  }
+  if (raw.alignment > kMostSliceAlignment) {
+    return Broken(device, "device_info: alignment = " + std::to_string(raw.alignment) + ": must be at most 256");
   }
   if (!IsPowerOfTwo(raw.alignment)) {
     return Broken(device,

@@ -142,6 +142,12 @@ StatusOr<ProgramInfo> Program::Info() const {
   const auto notes = CopyText(raw.notes);
   if (!notes) return InternalError(device_->info.name + ": program_info: notes are NULL with a length");
   const uint64_t alignment = raw.alignment == 0 ? 1 : raw.alignment;
+  // Nothing real is larger; sums of such numbers don't wrap.
+  constexpr uint64_t kMostWorkspaceBytes = uint64_t{1} << 60, kMostAlignment = uint64_t{1} << 30;
+  if (raw.workspace > kMostWorkspaceBytes || alignment > kMostAlignment) {
+    return InternalError(device_->info.name + ": program_info: workspace = " + std::to_string(raw.workspace) +
+                         ", alignment = " + std::to_string(alignment) + ": too large to be true");
+  }
   if ((alignment & (alignment - 1)) != 0) {
     return InternalError(device_->info.name + ": program_info: alignment = " + std::to_string(alignment) +
                          ": must be a power of two");

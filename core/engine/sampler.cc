@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace motley {
@@ -65,9 +66,15 @@ StatusOr<int32_t> Sampler::Sample(std::span<float> logits, const SamplingParams&
   if (nan || !std::isfinite(top)) return DataLossError("the model's logits are not numbers at position " + std::to_string(position));
   if (params.temperature == 0 || params.top_k == 1) return best;
 
-  // Likeliest first; equal logits by id, so that the order does not depend on the sort.
+  // What min_p drops is not worth sorting: the likeliest has weight 1, the others exp of the distance to it.
   candidates_.clear();
-  for (int32_t id = 0; id < vocab_size_; ++id) candidates_.push_back({id, logits[static_cast<size_t>(id)]});
+  const double least = params.min_p > 0 ? top + std::log(params.min_p) * params.temperature
+                                        : -std::numeric_limits<double>::infinity();
+  for (int32_t id = 0; id < vocab_size_; ++id) {
+    const float logit = logits[static_cast<size_t>(id)];
+    if (logit >= least || id == best) candidates_.push_back({id, logit});
+  }
+  // Likeliest first; equal logits by id, so that the order does not depend on the sort.
   const auto likelier = [](const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
   };
@@ -76,9 +83,9 @@ StatusOr<int32_t> Sampler::Sample(std::span<float> logits, const SamplingParams&
     kept = params.top_k;
     std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(kept), candidates_.end(),
                       likelier);
-  } else {
+  } else if (params.top_p < 1) {
     std::sort(candidates_.begin(), candidates_.end(), likelier);
-  }
+  }  // else nothing is cut by rank, and the order of the ids is as good
 
   weights_.clear();
   double sum = 0;
@@ -89,8 +96,7 @@ StatusOr<int32_t> Sampler::Sample(std::span<float> logits, const SamplingParams&
   size_t last = kept;
   double kept_sum = 0;
   for (size_t i = 0; i < kept; ++i) {
-    // The likeliest has weight 1; min_p is relative to it.
-    if (i > 0 && (weights_[i] < params.min_p || kept_sum >= params.top_p * sum)) {
+    if (i > 0 && params.top_p < 1 && kept_sum >= params.top_p * sum) {
       last = i;
       break;
     }

@@ -1,7 +1,7 @@
 // Sampler: one token from a row of logits.
 //
-// In this order: repetition penalty, logit bias, temperature, top-k, top-p, min-p, draw. The draw is a function of
-// (seed, sequence, position) alone, so a sequence that is recomputed elsewhere goes on as it would have.
+// In this order: repetition penalty, logit bias, temperature, min-p, top-k, top-p (of what is left), draw. The draw is
+// a function of (seed, sequence, position) alone, so a sequence that is recomputed elsewhere goes on as it would have.
 // One object a thread; does not allocate after Create.
 #pragma once
 

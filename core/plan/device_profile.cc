@@ -27,6 +27,7 @@ Status ProfileKv(const ModelGraph& model, const GraphLimits& limits, DeviceProfi
       return OkStatus();
     }
     profile->kv_page_bytes.push_back(plan->page_bytes);
+    profile->kv_alignment.push_back(plan->alignment);
     profile->details[layer.state] = {plan->layout, static_cast<int64_t>(plan->page_bytes)};
   }
   return OkStatus();
@@ -41,14 +42,25 @@ std::vector<uint32_t> Layouts(const motley_verdict& verdict) {
   return layouts;
 }
 
+// For each tensor: the nodes that read it.
+std::vector<std::vector<uint32_t>> FindReaders(const Graph& graph) {
+  std::vector<std::vector<uint32_t>> readers(graph.tensors.size());
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    for (TensorId id : graph.nodes[n].in) {
+      if (id != kNoTensor && (readers[id].empty() || readers[id].back() != n)) readers[id].push_back(n);
+    }
+  }
+  return readers;
+}
+
 // The first layout that every supported node accepts for the weight; NONE where they agree on none.
-uint32_t ChooseLayout(const Graph& graph, TensorId weight, const std::vector<motley_verdict>& verdicts) {
-  if (graph.tensors[weight].dims.size() < 2) return MOTLEY_LAYOUT_F32;
+uint32_t ChooseLayout(const Tensor& weight, std::span<const uint32_t> readers,
+                      const std::vector<motley_verdict>& verdicts) {
+  if (weight.dims.size() < 2) return MOTLEY_LAYOUT_F32;
   std::vector<uint32_t> common;
   bool first = true;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const auto& in = graph.nodes[n].in;
-    if (verdicts[n].ok == 0 || std::find(in.begin(), in.end(), weight) == in.end()) continue;
+  for (uint32_t n : readers) {
+    if (verdicts[n].ok == 0) continue;
     const std::vector<uint32_t> accepted = Layouts(verdicts[n]);
     if (first) {
       common = accepted;
@@ -63,11 +75,10 @@ uint32_t ChooseLayout(const Graph& graph, TensorId weight, const std::vector<mot
 }
 
 // A node whose weight has no plan is not supported, whatever the verdict said.
-void RefuseNodesOf(const Graph& graph, TensorId weight, const std::string& why, std::vector<motley_verdict>* verdicts) {
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const auto& in = graph.nodes[n].in;
+void RefuseNodes(std::span<const uint32_t> readers, const std::string& why, std::vector<motley_verdict>* verdicts) {
+  for (uint32_t n : readers) {
     motley_verdict& verdict = (*verdicts)[n];
-    if (verdict.ok == 0 || std::find(in.begin(), in.end(), weight) == in.end()) continue;
+    if (verdict.ok == 0) continue;
     verdict.ok = 0;
     verdict.reason = MOTLEY_UNIMPLEMENTED;
     const size_t length = std::min(why.size(), sizeof(verdict.text) - 1);
@@ -78,19 +89,20 @@ void RefuseNodesOf(const Graph& graph, TensorId weight, const std::string& why, 
 
 Status ProfileWeights(const ModelGraph& model, const WeightsFile& file, DeviceProfile* profile) {
   const Graph& graph = model.graph;
+  const std::vector<std::vector<uint32_t>> readers = FindReaders(graph);
   for (TensorId id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].role != Role::kWeight) continue;
     MOTLEY_ASSIGN_OR_RETURN(const StoredTensor* stored, file.GetTensor(graph.tensors[id].name));
-    const uint32_t layout = ChooseLayout(graph, id, profile->verdicts);
+    const uint32_t layout = ChooseLayout(graph.tensors[id], readers[id], profile->verdicts);
     if (layout == MOTLEY_LAYOUT_NONE) {
-      RefuseNodesOf(graph, id, graph.tensors[id].name + ": its nodes agree on no layout", &profile->verdicts);
+      RefuseNodes(readers[id], graph.tensors[id].name + ": its nodes agree on no layout", &profile->verdicts);
       continue;
     }
     const WeightDesc desc(file, *stored);
     StatusOr<WeightPlan> plan = profile->device->PlanWeight(desc.weight(), layout);
     if (!plan.ok()) {
       if (plan.status().code() != Code::kUnimplemented) return plan.status();
-      RefuseNodesOf(graph, id, plan.status().message(), &profile->verdicts);
+      RefuseNodes(readers[id], plan.status().message(), &profile->verdicts);
       continue;
     }
     profile->weights[id] = *plan;

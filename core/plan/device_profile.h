@@ -18,6 +18,7 @@ struct DeviceProfile {
   std::vector<WeightPlan> weights;       // a tensor of the graph; layout MOTLEY_LAYOUT_NONE: no weight, or refused
   std::vector<uint64_t> weight_bytes;    // a tensor: what it takes in the device's pool, imported bytes included
   std::vector<uint64_t> kv_page_bytes;   // an entry of ModelGraph::kv
+  std::vector<uint64_t> kv_alignment;    // likewise
   std::vector<TensorDetail> details;     // a tensor: for SegmentGraph
   std::string refusal;                   // why the device can run nothing of the model; "" = it can
 };

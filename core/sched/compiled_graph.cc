@@ -63,7 +63,7 @@ uint64_t CompiledGraph::TensorBytes(TensorId tensor, const SymbolValues& values)
 
 uint64_t CompiledGraph::work_bytes(uint32_t device) const {
   uint64_t bytes = workspace_[device];
-  for (TensorId id : boundary_[device]) bytes += TensorBytes(id, graph_->max);
+  for (TensorId id : boundary_[device]) bytes += TensorBytes(id, graph_->max);  // far from 2^63, both
   return bytes;
 }
 

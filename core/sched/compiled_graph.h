@@ -2,7 +2,9 @@
 // loaded, so that what it will take is known first. Immutable; any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/backend/device.h"
@@ -48,6 +50,9 @@ class CompiledGraph {
   // Bytes of `tensor` at the symbols' values. Elements are four bytes: f32 or i32.
   uint64_t TensorBytes(TensorId tensor, const SymbolValues& values) const;
 
+  // For a set of slices that the programs have not been bound to before. Any thread.
+  uint64_t NewBindId() const { return ++*bind_ids_; }
+
   // Workspace of the programs and boundary tensors of a device, at the limits.
   uint64_t work_bytes(uint32_t device) const;
   uint64_t workspace_bytes(uint32_t device) const { return workspace_[device]; }
@@ -60,6 +65,7 @@ class CompiledGraph {
   std::vector<Transfer> transfers_;
   std::vector<std::vector<TensorId>> boundary_;
   std::vector<uint64_t> workspace_, workspace_alignment_;
+  std::unique_ptr<std::atomic<uint64_t>> bind_ids_ = std::make_unique<std::atomic<uint64_t>>(0);
 };
 
 }  // namespace motley

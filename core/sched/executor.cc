@@ -8,9 +8,6 @@
 namespace motley {
 namespace {
 
-constexpr uint32_t kNone = ~0u;
-constexpr uint64_t kBindId = 1;  // a program's slices never change in an executor's life
-
 struct HostOutput {
   TensorId tensor = kNoTensor;
   std::vector<float> values;  // at the limits
@@ -21,7 +18,7 @@ struct HostOutput {
 class Executor::Impl {
  public:
   Impl(const CompiledGraph& graph, std::span<const std::unique_ptr<ResidentTensors>> residents, StepData& step)
-      : graph_(graph), residents_(residents), step_(step) {}
+      : graph_(graph), bind_id_(graph.NewBindId()), residents_(residents), step_(step) {}
 
   Status Build() {
     const auto count = static_cast<uint32_t>(graph_.devices().size());
@@ -38,12 +35,12 @@ class Executor::Impl {
     std::vector<Lane*> lanes;
     for (const auto& lane : lanes_) lanes.push_back(lane.get());
     threads_ = std::make_unique<LaneThreads>(std::move(lanes));
-    return OkStatus();
+    return threads_->Start();
   }
 
   Status Run() {
     if (broken_) {
-      for (const auto& lane : lanes_) MOTLEY_RETURN_IF_ERROR(lane->Reset());
+      for (const auto& lane : lanes_) MOTLEY_RETURN_IF_ERROR(lane->Restart());
       step_.MarkPagesLost();
       broken_ = false;
     }
@@ -52,6 +49,10 @@ class Executor::Impl {
     ++steps_;
     step_.ClearPageUpdates();
     broken_ = !status.ok();
+    // The step's memory is the caller's again, and other lanes' fences may go: so no device may still be at work.
+    if (broken_) {
+      for (const auto& lane : lanes_) lane->Drain();
+    }
     return status;
   }
 
@@ -127,7 +128,7 @@ class Executor::Impl {
       }
     }
     command.bind.size = sizeof(motley_bind);
-    command.bind.bind_id = kBindId;
+    command.bind.bind_id = bind_id_;
     command.bind.slices = {binds_.back().data(), binds_.back().size(), sizeof(motley_slice), 0};
     command.bind.workspace = workspaces_[d];
     lanes_[d]->Add(std::move(command));
@@ -175,6 +176,7 @@ class Executor::Impl {
   }
 
   const CompiledGraph& graph_;
+  const uint64_t bind_id_;  // one: a program's slices never change in an executor's life
   std::span<const std::unique_ptr<ResidentTensors>> residents_;
   StepData& step_;
   std::vector<Arena> arenas_;                       // a device; outlives the lanes

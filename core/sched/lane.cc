@@ -11,7 +11,7 @@ motley_slice SubSlice(motley_slice slice, uint64_t offset, uint64_t bytes) {
 
 StatusOr<std::unique_ptr<Lane>> Lane::Create(Device& device, const CompiledGraph& graph, const StepData& step) {
   std::unique_ptr<Lane> lane(new Lane(device, graph, step));
-  MOTLEY_RETURN_IF_ERROR(lane->Reset());
+  MOTLEY_RETURN_IF_ERROR(lane->Restart());
   return lane;
 }
 
@@ -23,11 +23,11 @@ uint32_t Lane::Add(LaneCommand command) {
 
 void Lane::BeginStep() { base_ += commands_.size(); }
 
-Status Lane::Reset() {
-  // Poison is for ever, and a queue may still hold what waits for it: both are made anew.
-  queue_ = Queue();
-  MOTLEY_ASSIGN_OR_RETURN(queue_, device_->CreateQueue());
+Status Lane::Restart() {
+  // Poison is for ever: the fence is made anew, as is the queue whose work may have waited for it.
+  Drain();
   MOTLEY_ASSIGN_OR_RETURN(fence_, device_->CreateFence());
+  MOTLEY_ASSIGN_OR_RETURN(queue_, device_->CreateQueue());
   base_ = 0;
   failed_ = false;
   return OkStatus();
@@ -47,6 +47,11 @@ Status Lane::Run() {
   return status;
 }
 
+void Lane::Poison(Code code) {
+  failed_ = true;
+  (void)fence_.Poison(code, "another device of the step failed");
+}
+
 Status Lane::Issue(uint32_t index) {
   LaneCommand& command = commands_[index];
   size_t points = 0;
@@ -54,7 +59,7 @@ Status Lane::Issue(uint32_t index) {
   const motley_point signal = fence_.At(ValueOf(index));
   const motley_sync sync = MakeSync({command.points.data(), points}, {&signal, 1});
   switch (command.kind) {
-    case LaneCommand::Kind::kWriteStep: return WriteStep(command, sync);
+    case LaneCommand::Kind::kWriteStep: return WriteStep(sync);
     case LaneCommand::Kind::kExecute:
       ++executes_;
       command.bind.dims = step_->dims().data();
@@ -88,7 +93,7 @@ Status Lane::Wait(LaneCommand& command, size_t* points) {
   return OkStatus();
 }
 
-Status Lane::WriteStep(const LaneCommand&, const motley_sync& sync) {
+Status Lane::WriteStep(const motley_sync& sync) {
   for (const PageUpdate& update : step_->page_updates()) {
     const uint64_t offset = update.begin * sizeof(int32_t), bytes = update.count * sizeof(int32_t);
     MOTLEY_RETURN_IF_ERROR(queue_.Write(SubSlice(pages_, offset, bytes), step_->pages().data() + update.begin, nullptr));

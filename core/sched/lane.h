@@ -53,15 +53,20 @@ class Lane {
   void SetStepSlices(motley_slice block, motley_slice pages) { block_ = block, pages_ = pages; }
 
   // Issues all commands and waits until they are done. Does not allocate where all goes well. After a failure the
-  // fence is poisoned, so that lanes that wait for this one end too; Reset() makes it usable again.
+  // fence is poisoned, so that lanes that wait for this one end too.
   Status Run();
 
   // The values of the next step's commands. Called for every lane before any of them runs.
   void BeginStep();
-  Status Reset();
+
+  // Ends the lanes that wait for this one.
+  void Poison(Code code);
+
+  // After a failure, for every lane: Drain waits until the device has let go of the step's memory; then Restart.
+  void Drain() { queue_ = Queue(); }
+  Status Restart();
 
   Device& device() const { return *device_; }
-  size_t command_count() const { return commands_.size(); }
   uint64_t executes() const { return executes_; }  // since Create
 
  private:
@@ -71,13 +76,13 @@ class Lane {
   uint64_t ValueOf(uint32_t command) const { return base_ + command + 1; }
   Status Issue(uint32_t index);
   Status Wait(LaneCommand& command, size_t* points);
-  Status WriteStep(const LaneCommand& command, const motley_sync& sync);
+  Status WriteStep(const motley_sync& sync);
 
   Device* device_;
   const CompiledGraph* graph_;
   const StepData* step_;
-  Queue queue_;
   Fence fence_;
+  Queue queue_;  // ends first: what it still holds may signal the fence
   motley_slice block_{}, pages_{};
   std::vector<LaneCommand> commands_;
   uint64_t base_ = 0;

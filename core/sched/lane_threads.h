@@ -18,11 +18,15 @@ class LaneThreads {
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
 
+  // Makes the threads. RESOURCE_EXHAUSTED where the system gives none.
+  Status Start();
+
   // Returns when every lane has ended. The first failure that is no mere consequence of another lane's.
   Status Run();
 
  private:
   void Serve(size_t lane);
+  Status RunLane(size_t lane);
 
   std::vector<Lane*> lanes_;
   std::vector<Status> results_;

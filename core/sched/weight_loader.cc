@@ -23,8 +23,8 @@ struct DeviceLoad {
   const DeviceProfile* profile = nullptr;
   ResidentTensors* resident = nullptr;
   std::deque<Flight> flights;         // destroyed after the queue, whose end waits for their work
-  Queue queue;
   Fence fence;
+  Queue queue;                        // ends before the fence that its work signals
   uint64_t value = 0;
   std::vector<bool> needed;           // a tensor of the graph
   std::vector<uint32_t> arena_index;  // a tensor of the graph
@@ -60,7 +60,7 @@ Status Allocate(const LoadRequest& request, DeviceLoad* load) {
     const TensorId state = request.model->kv[k].state;
     if (!load->needed[state]) continue;
     const uint64_t bytes = load->profile->kv_page_bytes[k] * static_cast<uint64_t>(request.limits->kv_pages);
-    load->arena_index[state] = resident.kv.Add(bytes, 64);
+    load->arena_index[state] = resident.kv.Add(bytes, load->profile->kv_alignment[k]);
   }
   const Device& device = *load->profile->device;
   MOTLEY_RETURN_IF_ERROR(resident.weights.Allocate(device, Usage::kWeights));
@@ -93,8 +93,22 @@ void OnReleased(void* arg) {
   if (note->last_user) note->file->Release(*note->tensor);
 }
 
+// Waits until `bytes` more may be in flight over all devices; one load larger than the limit goes alone.
+Status MakeRoom(std::span<DeviceLoad> loads, uint64_t bytes, uint64_t staging_limit) {
+  for (;;) {
+    uint64_t in_flight = 0;
+    DeviceLoad* fullest = nullptr;
+    for (DeviceLoad& load : loads) {
+      in_flight += load.staging_bytes;
+      if (!load.flights.empty() && (fullest == nullptr || load.staging_bytes > fullest->staging_bytes)) fullest = &load;
+    }
+    if (fullest == nullptr || in_flight + bytes <= staging_limit) return OkStatus();
+    MOTLEY_RETURN_IF_ERROR(Land(fullest));
+  }
+}
+
 Status LoadOne(const WeightsFile& file, const StoredTensor& tensor, TensorId id, bool last_user, uint64_t staging_limit,
-               DeviceLoad* load) {
+               std::span<DeviceLoad> loads, DeviceLoad* load) {
   const WeightPlan& plan = load->profile->weights[id];
   auto desc = std::make_unique<WeightDesc>(file, tensor);
   if (plan.bytes == 0) {
@@ -103,9 +117,7 @@ Status LoadOne(const WeightsFile& file, const StoredTensor& tensor, TensorId id,
     load->resident->imports.push_back(std::move(buffer));
     return OkStatus();
   }
-  while (!load->flights.empty() && load->staging_bytes + plan.staging + tensor.bytes > staging_limit) {
-    MOTLEY_RETURN_IF_ERROR(Land(load));
-  }
+  MOTLEY_RETURN_IF_ERROR(MakeRoom(loads, plan.staging + tensor.bytes, staging_limit));
   desc->OnReleased(OnReleased, new ReleaseNote{&file, &tensor, last_user});
   const motley_point signal = load->fence.At(++load->value);
   const motley_sync sync = MakeSync({}, {&signal, 1});
@@ -158,7 +170,7 @@ StatusOr<std::vector<std::unique_ptr<ResidentTensors>>> LoadTensors(const LoadRe
     for (DeviceLoad& load : loads) {
       if (!load.needed[id]) continue;
       --users;
-      MOTLEY_RETURN_IF_ERROR(LoadOne(*request.file, *stored, id, users == 0 && !in_place, staging_limit, &load));
+      MOTLEY_RETURN_IF_ERROR(LoadOne(*request.file, *stored, id, users == 0 && !in_place, staging_limit, loads, &load));
     }
     done_bytes += stored->bytes;
     if (progress && !progress(done_bytes, total_bytes)) return CancelledError("loading was cancelled");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -240,25 +241,63 @@ TEST_F(EngineTest, FieldFailure_M13_NaNFailsItsRequestAlone) {
   EXPECT_EQ(good_answer.tokens, Ask(Prompt({5, 6}, 4)).tokens);
 }
 
-TEST_F(EngineTest, FieldFailure_T04_PaddedRowsAreMaskedAndTooFewRowsAreAnError) {
-  // 320 tokens for 320 rows: take some tokens away, then add some.
-  StatusOr<GgufWriter> padded = MakeTinyModel(*FindTinyModel("llama-tied-f32"));
-  ASSERT_TRUE(padded.ok());
+// The tiny model with `count` tokens for its 320 rows.
+GgufWriter ModelWithTokens(const std::string& path, size_t count) {
+  StatusOr<GgufWriter> writer = MakeTinyModel(*FindTinyModel("llama-tied-f32"));
   Logger logger(LogLevel::kError);
-  StatusOr<ModelFiles> files = OpenModel(path_, logger);
-  ASSERT_TRUE(files.ok());
-  const StatusOr<std::vector<std::string_view>> tokens = files->file->metadata().GetStrings("tokenizer.ggml.tokens");
-  const StatusOr<std::vector<int64_t>> types = files->file->metadata().GetInts("tokenizer.ggml.token_type");
-  ASSERT_TRUE(tokens.ok() && types.ok());
-  std::vector<std::string> names(tokens->begin(), tokens->end());
-  std::vector<int32_t> kinds(types->begin(), types->end());
-  names.push_back("<extra>");
-  kinds.push_back(1);
-  padded->SetStrings("tokenizer.ggml.tokens", names).SetI32s("tokenizer.ggml.token_type", kinds);
-  padded->Write(dir_.path() / "few_rows.gguf");
+  const StatusOr<ModelFiles> files = OpenModel(path, logger);
+  EXPECT_TRUE(files.ok() && writer.ok());
+  const Metadata& metadata = files->file->metadata();
+  const auto tokens = *metadata.GetStrings("tokenizer.ggml.tokens");
+  const auto types = *metadata.GetInts("tokenizer.ggml.token_type");
+  const auto merges = *metadata.GetStrings("tokenizer.ggml.merges");
+  std::vector<std::string> names(tokens.begin(), tokens.end());
+  std::vector<int32_t> kinds(types.begin(), types.end());
+  std::vector<std::string> pairs(merges.begin(), merges.end());
+  while (names.size() > count) names.pop_back(), kinds.pop_back(), pairs.pop_back();  // the last merge made it
+  while (names.size() < count) names.push_back("<extra>"), kinds.push_back(1);
+  writer->SetStrings("tokenizer.ggml.tokens", names).SetI32s("tokenizer.ggml.token_type", kinds);
+  writer->SetStrings("tokenizer.ggml.merges", pairs);
+  return *std::move(writer);
+}
+
+TEST_F(EngineTest, FieldFailure_T04_FewerRowsThanTokensAreAnError) {
+  ModelWithTokens(path_, 321).Write(dir_.path() / "few_rows.gguf");
+  Logger logger(LogLevel::kError);
   const StatusOr<ModelFiles> few = OpenModel((dir_.path() / "few_rows.gguf").string(), logger);
   ASSERT_FALSE(few.ok());
   EXPECT_NE(few.status().message().find("320 rows for 321 tokens"), std::string::npos) << few.status().ToString();
+}
+
+TEST_F(EngineTest, FieldFailure_T04_APaddedRowIsNeverChosen) {
+  // Token 319 is what the whole model answers somewhere; without that token the row is padding.
+  Open(Base());
+  Request request = Prompt({5, 6, 7}, 1);
+  std::vector<float> row;
+  request.on_logits = [&](int64_t, std::span<const float> logits) { row.assign(logits.begin(), logits.end()); };
+  const Answer whole = Ask(std::move(request));
+  ASSERT_EQ(row.size(), 320u);
+  // The likeliest row moves to the end: rows are swapped in the file, so that the padded id has the highest logit.
+  const StatusOr<std::vector<TinyTensor>> tensors = MakeTinyTensors(*FindTinyModel("llama-tied-f32"));
+  const auto embedding = std::find_if(tensors->begin(), tensors->end(),
+                                      [](const TinyTensor& tensor) { return tensor.name == "token_embd.weight"; });
+  const std::string rows(embedding->bytes.begin(), embedding->bytes.end());
+  const size_t row_bytes = static_cast<size_t>(embedding->dims[1]) * sizeof(float);
+  const auto best = static_cast<size_t>(whole.tokens[0]);
+  ASSERT_TRUE(best != 319 && best != 5 && best != 6 && best != 7);
+  std::string swapped = rows;
+  swapped.replace(319 * row_bytes, row_bytes, rows, best * row_bytes, row_bytes);
+  std::string bytes = ModelWithTokens(path_, 319).Build();
+  bytes.replace(bytes.find(rows), rows.size(), swapped);
+  path_ = dir_.Write("padded.gguf", bytes);
+
+  Open(Base());
+  Request padded = Prompt({5, 6, 7}, 1);
+  padded.sampling.logit_bias = {{static_cast<int32_t>(best), -1.0f}};  // the padded row is alone at the top
+  const Answer answer = Ask(std::move(padded));
+  ASSERT_TRUE(answer.error.ok()) << answer.error.ToString();
+  ASSERT_EQ(answer.tokens.size(), 1u);
+  EXPECT_LT(answer.tokens[0], 319);
 }
 
 TEST_F(EngineTest, ContextIsLoweredToWhatFitsUnlessItWasAskedFor) {
@@ -291,6 +330,38 @@ TEST_F(EngineTest, AFailingDeviceEndsTheRequestsOfItsStepAndLeavesTheEngineUsabl
   const Answer next = Ask(Prompt({5, 6}, 10));
   EXPECT_TRUE(next.error.ok()) << next.error.ToString();
   EXPECT_EQ(next.tokens.size(), 10u);
+}
+
+TEST_F(EngineTest, ALostDeviceEndsEveryRequestAndNothingHangs) {
+  Config config = TestConfig(path_, {"async_device:0"});
+  config.plugin["async_device"].options.push_back({"lose_at", int64_t{3}, "test"});
+  Open(config);
+  for (int round = 0; round < 2; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    const Answer lost = Ask(Prompt({5, 6}, 10));
+    EXPECT_FALSE(lost.error.ok());
+    EXPECT_EQ(lost.error.code(), Code::kUnavailable) << lost.error.ToString();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  }
+}
+
+// A step that fails on one plugin while another still works must not let go of the memory that both use.
+TEST_F(EngineTest, AFailureAcrossPluginsWaitsForTheOtherDevice) {
+  Config config = TestConfig(path_, {"ref:0", "async_device:0"});
+  AddPin(&config, "embed", "async_device:0");
+  AddPin(&config, "layers.0", "async_device:0");
+  AddPin(&config, "layers.1", "ref:0");
+  AddPin(&config, "head", "async_device:0");
+  config.plugin["async_device"].options.push_back({"delay_us", int64_t{3000}, "test"});
+  config.plugin["async_device"].options.push_back({"fail_at", int64_t{5}, "test"});
+  Open(config);
+  size_t failures = 0;
+  for (int round = 0; round < 4; ++round) {
+    const Answer answer = Ask(Prompt({5, 6, 7, 8}, 6));
+    failures += answer.error.ok() ? 0 : 1;
+    if (answer.error.ok()) EXPECT_EQ(answer.tokens.size(), 6u);
+  }
+  EXPECT_EQ(failures, 1u);
 }
 
 }  // namespace

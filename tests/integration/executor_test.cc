@@ -166,6 +166,7 @@ TEST(FieldFailure, R03_ATokenOutOfRangeFailsTheStepAlone) {
 }
 
 TEST(Batching, EightSequencesMakeOneExecuteASegment) {
+  ASSERT_TRUE(HasDevice("ref:0") && HasDevice("async_device:0"));
   const TempDir dir;
   const std::string path = (dir.path() / "tiny.gguf").string();
   ASSERT_TRUE(WriteTinyModel(*FindTinyModel("llama-tied-f32"), path).ok());

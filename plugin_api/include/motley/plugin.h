@@ -135,7 +135,7 @@ typedef struct motley_device_info {
   motley_str arch;              /* "sm_121", "gfx906", "x86-64-v4" */
   motley_str pool;              /* devices of equal pools share one memory: "ram", "ram:1", "pci:0000:0a:00.0" */
   uint64_t memory_bytes;        /* the pool's size; device_memory() has what is free */
-  uint64_t max_alloc, alignment; /* bytes; alignment of slices in a buffer, a power of two */
+  uint64_t max_alloc, alignment; /* bytes; alignment of slices in a buffer: a power of two <= 256 */
   double mem_bytes_per_s, link_bytes_per_s; /* 0 = unknown, never a guess */
   motley_span rates;            /* motley_rate[]; empty = unknown. Strings and spans live as long as the device */
   uint64_t features;            /* MOTLEY_FEATURE_* */
@@ -163,7 +163,8 @@ typedef struct motley_range {
   uint64_t hash[2];            /* of the bytes; 0, 0 = unknown */
 } motley_range;
 
-/* A timeline: `fence` reached `value`. Fences belong to the instance, so points chain over all its devices. */
+/* A timeline: `fence` reached `value`. Fences belong to the instance, so points chain over all its devices. A wait
+ * may name a value whose signal no call has asked for yet. A fence outlives the queues whose calls name it. */
 typedef struct motley_point { motley_fence* fence; uint64_t value; } motley_point;
 typedef struct motley_sync { motley_span wait, signal; } motley_sync; /* motley_point[]; a NULL sync = neither */
 
