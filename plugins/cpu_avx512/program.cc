@@ -11,7 +11,7 @@ using plugin::RunArgs;
 
 namespace {
 
-constexpr int kPhases = 3;  // counters a step
+constexpr int kPhases = 3;  // that a step may have
 constexpr uint64_t kLine = 64;
 
 uint64_t Lines(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -96,8 +96,7 @@ void CpuProgram::PlanScratch() {
     }
   }
   Layout& l = layout_;
-  l.counters = sizeof(Barrier);
-  l.blocks = l.counters + steps_.size() * kPhases * sizeof(Counter);
+  l.blocks = steps_.size() * kPhases * sizeof(Phase);
   l.floats = l.blocks + Lines(blocks);
   l.parts = l.blocks;  // never needed at once with the activations of a linear
   l.own = l.blocks + std::max(Lines(blocks) + Lines(floats), Lines(parts));
@@ -112,11 +111,12 @@ uint64_t CpuProgram::ScratchBytes() const { return layout_.bytes; }
 
 uint64_t CpuProgram::WeightBytes(uint32_t tensor) const {
   const plugin::GraphTensor& t = graph().tensors[tensor];
+  if (t.dims.size() == 1) return static_cast<uint64_t>(t.dims[0]) * sizeof(float);  // as PlanWeight has it
   return static_cast<uint64_t>(PackedBytes(static_cast<WeightFormat>(t.dtype), t.dims[0], t.dims[1]));
 }
 
-Counter& CpuProgram::CounterOf(const RunArgs& args, size_t step, int phase) const {
-  return reinterpret_cast<Counter*>(args.scratch + layout_.counters)[step * kPhases + static_cast<size_t>(phase)];
+Phase& CpuProgram::PhaseOf(const RunArgs& args, size_t step, int phase) const {
+  return reinterpret_cast<Phase*>(args.scratch)[step * kPhases + static_cast<size_t>(phase)];
 }
 
 // ---- Step data: all of it, before anything is written ------------------------------------------------------------
@@ -163,52 +163,48 @@ Fault CpuProgram::CheckAttentionData(const GraphNode& node, const RunArgs& args)
 
 Fault CpuProgram::Run(const RunArgs& args) {
   MOTLEY_TRY(CheckStepData(args));
-  Barrier* barrier = reinterpret_cast<Barrier*>(args.scratch);
-  barrier->Reset();
   for (size_t s = 0; s < steps_.size(); ++s) {
-    for (int phase = 0; phase < kPhases; ++phase) CounterOf(args, s, phase).Reset();
+    for (int phase = 0; phase < kPhases; ++phase) PhaseOf(args, s, phase).Reset();
   }
   team_->Run([&](uint32_t i, uint32_t n) {
-    Member m{&args, i, n, barrier, 0, args.scratch + layout_.own + i * layout_.own_bytes};
-    for (size_t s = 0; s < steps_.size(); ++s) {
-      if (s > 0) barrier->Wait(n, &m.round);
-      RunStep(s, m);
-    }
+    const Member m{&args, n, args.scratch + layout_.own + i * layout_.own_bytes};
+    for (size_t s = 0; s < steps_.size(); ++s) RunStep(s, m);
   });
   return {};
 }
 
-void CpuProgram::RunStep(size_t step, Member& m) const {
+void CpuProgram::RunStep(size_t step, const Member& m) const {
   switch (steps_[step].kind) {
     case StepKind::kLinear: return RunLinear(step, m);
     case StepKind::kAttention: return RunAttention(step, m);
-    default: return RunRows(steps_[step], m);
+    default: return RunRows(step, m);
   }
 }
 
-void CpuProgram::RunRows(const Step& step, const Member& m) const {
+void CpuProgram::RunRows(size_t index, const Member& m) const {
+  const Step& step = steps_[index];
   const RunArgs& args = *m.args;
-  const auto [begin, end] = plugin::Share(Rows(args, step.y), m.i, m.n);
-  const int64_t w = step.width;
-  float* y = args.As<float>(step.y);
-  for (int64_t r = begin; r < end; ++r) {
-    float* to = y + r * w;
-    switch (step.kind) {
-      case StepKind::kEmbed:
-        UnpackRow(static_cast<WeightFormat>(graph().tensors[step.b].dtype), args.As<uint8_t>(step.b), w,
-                  args.As<int32_t>(step.a)[r], to);
-        break;
-      case StepKind::kRmsNorm:
-        RmsNormRow(args.As<float>(step.a) + r * w, args.As<float>(step.b), w, step.eps, to);
-        break;
-      case StepKind::kSwiglu: SwigluRow(args.As<float>(step.a) + r * w, args.As<float>(step.b) + r * w, w, to); break;
-      case StepKind::kAdd: AddRow(args.As<float>(step.a) + r * w, args.As<float>(step.b) + r * w, w, to); break;
-      case StepKind::kGatherRows:
-        std::memcpy(to, args.As<float>(step.a) + args.As<int32_t>(step.b)[r] * w, static_cast<size_t>(w) * sizeof(float));
-        break;
-      default: break;
+  const int64_t w = step.width, rows = Rows(args, step.y);
+  const auto* a = args.As<float>(step.a);
+  const auto* b = args.As<float>(step.b);
+  PhaseOf(args, index, 0).Run(rows, std::max<int64_t>(1, rows / (m.n * 4)), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      float* to = args.As<float>(step.y) + r * w;
+      switch (step.kind) {
+        case StepKind::kEmbed:
+          UnpackRow(static_cast<WeightFormat>(graph().tensors[step.b].dtype), args.As<uint8_t>(step.b), w,
+                    args.As<int32_t>(step.a)[r], to);
+          break;
+        case StepKind::kRmsNorm: RmsNormRow(a + r * w, b, w, step.eps, to); break;
+        case StepKind::kSwiglu: SwigluRow(a + r * w, b + r * w, w, to); break;
+        case StepKind::kAdd: AddRow(a + r * w, b + r * w, w, to); break;
+        case StepKind::kGatherRows:
+          std::memcpy(to, a + args.As<int32_t>(step.b)[r] * w, static_cast<size_t>(w) * sizeof(float));
+          break;
+        default: break;
+      }
     }
-  }
+  });
 }
 
 }  // namespace motley::cpu

@@ -1,4 +1,4 @@
-// A compiled segment: steps run by all members of the device's team in one team_run, with barriers between them.
+// A compiled segment: steps, one after the other, each shared by the members of the device's team in one team_run.
 #pragma once
 
 #include <motley/host_device.hpp>
@@ -19,7 +19,7 @@ constexpr uint32_t kPackedLayout = 256;
 constexpr uint32_t kKvTiled = 1, kKvRows = 2;
 constexpr uint32_t KvLayout(int64_t page_tokens) { return page_tokens % kKeyTile == 0 ? kKvTiled : kKvRows; }
 
-// Up to so many rows every thread prepares the activations of a linear for itself, which saves a barrier.
+// Up to so many rows every thread prepares the activations of a linear for itself, which saves waiting once.
 constexpr int64_t kOwnRows = 4;
 
 // The attributes and tensors of an attention node.
@@ -45,9 +45,9 @@ class CpuProgram : public plugin::HostProgram {
   uint64_t WeightBytes(uint32_t tensor) const override;
 
  private:
-  // Memory behind the TEMPs: sync, [parts of attention | activations], then each thread's own.
+  // Memory behind the TEMPs: phases, [parts of attention | activations], then each thread's own.
   struct Layout {
-    uint64_t counters, blocks, floats, parts, own;  // offsets
+    uint64_t blocks, floats, parts, own;            // offsets; phases are at 0
     uint64_t own_bytes;
     uint64_t own_blocks, own_floats;                // in a thread's own memory; kernel scratch is at 0
     uint64_t bytes;
@@ -55,9 +55,7 @@ class CpuProgram : public plugin::HostProgram {
   // One member's view of a run.
   struct Member {
     const plugin::RunArgs* args;
-    uint32_t i, n;
-    Barrier* barrier;
-    uint32_t round = 0;
+    uint32_t n;  // of members
     std::byte* own;
   };
 
@@ -66,13 +64,13 @@ class CpuProgram : public plugin::HostProgram {
   plugin::Fault CheckStepData(const plugin::RunArgs& args) const;
   plugin::Fault CheckAttentionData(const plugin::GraphNode& node, const plugin::RunArgs& args) const;
 
-  void RunStep(size_t step, Member& m) const;
-  void RunLinear(size_t step, Member& m) const;
+  void RunStep(size_t step, const Member& m) const;
+  void RunLinear(size_t step, const Member& m) const;
   void PrepareRows(const Step& step, const Member& m, int64_t rows, int64_t begin, int64_t end,
                    ActivationBlock* blocks, float* floats) const;
-  void RunAttention(size_t step, Member& m) const;
-  void RunRows(const Step& step, const Member& m) const;
-  Counter& CounterOf(const plugin::RunArgs& args, size_t step, int phase) const;
+  void RunAttention(size_t step, const Member& m) const;
+  void RunRows(size_t step, const Member& m) const;
+  Phase& PhaseOf(const plugin::RunArgs& args, size_t step, int phase) const;
   int64_t Rows(const plugin::RunArgs& args, uint32_t tensor) const {
     return args.Extent(graph().tensors[tensor].dims[0]);
   }

@@ -19,7 +19,13 @@ struct Item {
   int64_t sequence, first, count;
 };
 
-// Item `index` of all items, `rows` at most each; count 0 behind the last.
+int64_t CountItems(const Sequences& seqs, int64_t rows) {
+  int64_t items = 0;
+  for (int64_t s = 0; s < seqs.n_seqs; ++s) items += (seqs.row_start[s + 1] - seqs.row_start[s] + rows - 1) / rows;
+  return items;
+}
+
+// Item `index` of them.
 Item FindItem(const Sequences& seqs, int64_t index, int64_t rows) {
   for (int64_t s = 0; s < seqs.n_seqs; ++s) {
     const int64_t begin = seqs.row_start[s], end = seqs.row_start[s + 1];
@@ -36,7 +42,7 @@ Item FindItem(const Sequences& seqs, int64_t index, int64_t rows) {
 
 }  // namespace
 
-void CpuProgram::RunAttention(size_t index, Member& m) const {
+void CpuProgram::RunAttention(size_t index, const Member& m) const {
   const AttentionStep& step = attention_[index];
   const plugin::GraphNode& node = graph().nodes[step.node];
   const plugin::RunArgs& args = *m.args;
@@ -59,40 +65,36 @@ void CpuProgram::RunAttention(size_t index, Member& m) const {
                           Rows(args, node.in[9]), args.Extent(graph().tensors[node.in[11]].dims[1])};
   const int64_t tokens = Rows(args, node.in[0]), heads = step.heads_per_item, per_row = step.items_per_row;
 
-  const auto [write_begin, write_end] = plugin::Share(tokens * call.n_kv_heads, m.i, m.n);
-  for (int64_t i = write_begin; i < write_end; ++i) WriteKv(call, i / call.n_kv_heads, i % call.n_kv_heads, m.own);
-  m.barrier->Wait(m.n, &m.round);
+  const int64_t writes = tokens * call.n_kv_heads;
+  PhaseOf(args, index, 0).Run(writes, std::max<int64_t>(1, writes / (m.n * 4)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) WriteKv(call, i / call.n_kv_heads, i % call.n_kv_heads, m.own);
+  });
 
   int32_t longest = 0;
   for (int64_t t = 0; t < tokens; ++t) longest = std::max(longest, call.position[t]);
   if (tokens > step.split_rows || longest < kKeyChunk || m.n == 1) {
     const int64_t rows = std::max<int64_t>(1, kMaxQueries / heads);
-    Counter& counter = CounterOf(args, index, 0);
-    while (true) {
-      const int64_t i = counter.Take(1);
+    PhaseOf(args, index, 1).Run(CountItems(seqs, rows) * per_row, 1, [&](int64_t i, int64_t) {
       const Item item = FindItem(seqs, i / per_row, rows);
-      if (item.count == 0) return;
       Attend(call, seqs.PagesOf(item.sequence), item.first, item.count, i % per_row * heads, heads, m.own);
-    }
+    });
+    return;
   }
 
   // Few rows with many keys: threads share a row by chunks, which are merged in order.
   float* parts = reinterpret_cast<float*>(args.scratch + layout_.parts);
   const int64_t item_floats = step.max_chunks * heads * (call.v_dim + 2);
   const int64_t chunks = longest / kKeyChunk + 1, items = tokens * per_row;
-  Counter& counter = CounterOf(args, index, 0);
-  for (int64_t i = counter.Take(1); i < items * chunks; i = counter.Take(1)) {
+  PhaseOf(args, index, 1).Run(items * chunks, 1, [&](int64_t i, int64_t) {
     const int64_t item = i / chunks, chunk = i % chunks, token = item / per_row;
-    if (chunk * kKeyChunk > call.position[token]) continue;
+    if (chunk * kKeyChunk > call.position[token]) return;
     int64_t s = 0;
     while (token >= seqs.row_start[s + 1]) ++s;
     AttendChunk(call, seqs.PagesOf(s), token, item % per_row * heads, heads, chunk, parts + item * item_floats, m.own);
-  }
-  m.barrier->Wait(m.n, &m.round);
-  Counter& merges = CounterOf(args, index, 1);
-  for (int64_t item = merges.Take(1); item < items; item = merges.Take(1)) {
+  });
+  PhaseOf(args, index, 2).Run(items, 1, [&](int64_t item, int64_t) {
     MergeChunks(call, item / per_row, item % per_row * heads, heads, parts + item * item_floats);
-  }
+  });
 }
 
 }  // namespace motley::cpu

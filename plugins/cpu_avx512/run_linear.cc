@@ -41,7 +41,7 @@ void CpuProgram::PrepareRows(const Step& step, const Member& m, int64_t rows, in
   }
 }
 
-void CpuProgram::RunLinear(size_t index, Member& m) const {
+void CpuProgram::RunLinear(size_t index, const Member& m) const {
   const Step& step = steps_[index];
   const plugin::RunArgs& args = *m.args;
   const int64_t rows = Rows(args, step.a), k = step.width;
@@ -50,32 +50,32 @@ void CpuProgram::RunLinear(size_t index, Member& m) const {
   const bool own = rows <= kOwnRows;
   auto* blocks = reinterpret_cast<ActivationBlock*>(own ? m.own + layout_.own_blocks : args.scratch + layout_.blocks);
   auto* floats = reinterpret_cast<float*>(own ? m.own + layout_.own_floats : args.scratch + layout_.floats);
-  if (own) {
-    PrepareRows(step, m, rows, 0, rows, blocks, floats);
-  } else if (step.quantised || step.before != Step::Before::kNothing) {
-    const auto [begin, end] = plugin::Share(rows, m.i, m.n);
-    PrepareRows(step, m, rows, begin, end, blocks, floats);
-    m.barrier->Wait(m.n, &m.round);
+  if (!own && (step.quantised || step.before != Step::Before::kNothing)) {
+    PhaseOf(args, index, 0).Run(rows, std::max<int64_t>(1, rows / (m.n * 4)), [&](int64_t begin, int64_t end) {
+      PrepareRows(step, m, rows, begin, end, blocks, floats);
+    });
   }
 
   const int64_t unit_tiles = UnitTiles(step, rows, m.n);
   int64_t units = 0;
   for (const LinearPart& part : step.parts) units += Units(part, unit_tiles);
   // Floats take four bytes a value, not two.
-  const int64_t rows_at_once = RowsPerCall(step.floats ? 2 * k : k), row_cuts = (rows + rows_at_once - 1) / rows_at_once;
-  const int64_t items = units * row_cuts;
+  const int64_t rows_at_once = RowsPerCall(step.floats ? 2 * k : k);
+  const int64_t items = units * ((rows + rows_at_once - 1) / rows_at_once);
   // Small enough pieces that the last one does not keep the others waiting, large enough to be long streams.
   const int64_t piece = std::max<int64_t>(1, items / (m.n * 8));
-  Counter& counter = CounterOf(args, index, 0);
-  for (int64_t from = counter.Take(piece); from < items; from = counter.Take(piece)) {
-    for (int64_t item = from; item < std::min(from + piece, items);) {
+  bool prepared = !own;
+  PhaseOf(args, index, 1).Run(items, piece, [&](int64_t item, int64_t end) {
+    if (!prepared) PrepareRows(step, m, rows, 0, rows, blocks, floats);
+    prepared = true;
+    while (item < end) {
       // As many units of one part and one cut of rows as there are.
       int64_t unit = item % units;
       const int64_t row = item / units * rows_at_once;
       size_t p = 0;
       while (unit >= Units(step.parts[p], unit_tiles)) unit -= Units(step.parts[p++], unit_tiles);
       const LinearPart& part = step.parts[p];
-      const int64_t count = std::min(std::min(from + piece, items) - item, Units(part, unit_tiles) - unit);
+      const int64_t count = std::min(end - item, Units(part, unit_tiles) - unit);
       LinearCall call{};
       call.format = part.format;
       call.weight = args.As<uint8_t>(part.weight);
@@ -95,7 +95,7 @@ void CpuProgram::RunLinear(size_t index, Member& m) const {
           std::min(row + rows_at_once, rows), m.own);
       item += count;
     }
-  }
+  });
 }
 
 }  // namespace motley::cpu

@@ -1,48 +1,67 @@
-// What the members of a team share while they run a program: a barrier and work counters. In the workspace, so that
-// executes of one program that run at once do not meet.
+// How the members of a team share the work of a step. In the workspace, so that executes of one program that run at
+// once do not meet.
+//
+// A step is done when its items are, not when all members have come by: a member that the system has taken off its
+// CPU holds up the others only by what it has in hand, and finds nothing left when it is back. So whoever works on a
+// step's data must hold an item of it; a member that holds none may be steps behind.
 #pragma once
 
-#include <sched.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 
 namespace motley::cpu {
 
-inline void SpinPause() { __builtin_ia32_pause(); }
-
-class alignas(64) Barrier {
+// `total` items, handed out to whoever asks first.
+class alignas(64) Phase {
  public:
-  void Reset() { arrived_.store(0, std::memory_order_relaxed); }
+  void Reset() {
+    next_.store(0, std::memory_order_relaxed);
+    done_.store(0, std::memory_order_relaxed);
+    sleepers_.store(0, std::memory_order_relaxed);
+  }
 
-  // Every member calls it equally often; `round` is the member's own count of calls.
-  void Wait(uint32_t members, uint32_t* round) {
-    if (members == 1) return;
-    const uint32_t target = members * ++*round;
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 >= target) return;
-    // Members run at once, each on a CPU, so the others are near. Where CPUs are shared after all, give way.
-    for (uint32_t spins = 0; arrived_.load(std::memory_order_acquire) < target;) {
-      if (++spins < 1024) {
-        SpinPause();
-      } else {
-        sched_yield();
-      }
+  // Calls work(begin, end) for pieces of at most `piece` items until none is left, then waits until all of them are
+  // done by whoever has them. What they wrote is visible then.
+  template <class Work>
+  void Run(int64_t total, int64_t piece, Work&& work) {
+    uint32_t finished = 0;
+    for (int64_t from = next_.fetch_add(piece, std::memory_order_relaxed); from < total;
+         from = next_.fetch_add(piece, std::memory_order_relaxed)) {
+      const int64_t end = from + piece < total ? from + piece : total;
+      work(from, end);
+      finished += static_cast<uint32_t>(end - from);
     }
+    Finish(finished, static_cast<uint32_t>(total));
+    Await(static_cast<uint32_t>(total));
   }
 
  private:
-  std::atomic<uint32_t> arrived_;
-};
+  void Finish(uint32_t finished, uint32_t total) {
+    if (finished == 0 || done_.fetch_add(finished) + finished != total) return;
+    if (sleepers_.load() > 0) syscall(SYS_futex, &done_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  }
 
-// Hands out [0, count) in pieces to whoever asks first.
-class alignas(64) Counter {
- public:
-  void Reset() { next_.store(0, std::memory_order_relaxed); }
-  // The first index of the next `size`, perhaps beyond the end.
-  int64_t Take(int64_t size) { return next_.fetch_add(size, std::memory_order_relaxed); }
+  void Await(uint32_t total) {
+    // The others are nearly done. If not, one of them has lost its CPU, which spinning would only keep from it.
+    for (int spins = 0; spins < 256; ++spins) {
+      if (done_.load(std::memory_order_acquire) == total) return;
+      __builtin_ia32_pause();
+    }
+    sleepers_.fetch_add(1);
+    for (uint32_t done = done_.load(); done != total; done = done_.load()) {
+      syscall(SYS_futex, &done_, FUTEX_WAIT_PRIVATE, done, nullptr, nullptr, 0);
+    }
+    sleepers_.fetch_sub(1);
+  }
 
- private:
   std::atomic<int64_t> next_;
+  std::atomic<uint32_t> done_;  // a futex
+  std::atomic<uint32_t> sleepers_;
 };
 
 }  // namespace motley::cpu
