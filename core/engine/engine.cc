@@ -15,14 +15,16 @@ using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
-Status CheckPrompt(const Request& request, int64_t context, const Tokenizer& tokenizer) {
-  const auto count = static_cast<int64_t>(request.prompt.size());
-  if (count == 0) return InvalidArgumentError("prompt: has no tokens; write something");
+Status CheckPromptLength(uint64_t tokens, int64_t context) {
   // The last token's answer needs no place of its own in the cache.
-  if (count > context) {
-    return InvalidArgumentError("prompt: " + std::to_string(count) + " tokens do not fit in the context of " +
-                                std::to_string(context) + "; shorten it, or ask for a larger --context");
-  }
+  if (tokens <= static_cast<uint64_t>(context)) return OkStatus();
+  return InvalidArgumentError("prompt: " + std::to_string(tokens) + " tokens do not fit in the context of " +
+                              std::to_string(context) + "; shorten it, or ask for a larger --context");
+}
+
+Status CheckPrompt(const Request& request, int64_t context, const Tokenizer& tokenizer) {
+  if (request.prompt.empty()) return InvalidArgumentError("prompt: has no tokens; write something");
+  MOTLEY_RETURN_IF_ERROR(CheckPromptLength(request.prompt.size(), context));
   for (size_t i = 0; i < request.prompt.size(); ++i) {
     if (tokenizer.IsValid(request.prompt[i])) continue;
     return InvalidArgumentError("prompt: token " + std::to_string(i) + " = " + std::to_string(request.prompt[i]) +
@@ -315,6 +317,7 @@ StatusOr<std::unique_ptr<Engine>> Engine::Open(const Config& config, const Backe
   }
   MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenModel(config.model.path, logger));
   MOTLEY_ASSIGN_OR_RETURN(auto planned, MakePlan(config, *files.model, *files.file, backends, {options.max_outputs}));
+  MOTLEY_RETURN_IF_ERROR(CheckPromptLength(options.prompt_tokens, planned->report.context));
   for (const std::string& notice : planned->report.notices) logger.Write(LogLevel::kWarning, "plan", notice);
   for (const std::string& name : files.model->UnusedTensors(planned->graph->graph)) {
     logger.Write(LogLevel::kWarning, "model", "tensor " + name + " is not used");

@@ -65,6 +65,7 @@ struct Event {
 struct EngineOptions {
   int64_t max_outputs = 0;              // rows of logits a step; 0 = one a sequence
   LoadProgress progress;                // called while weights are loaded
+  uint64_t prompt_tokens = 0;           // of a request that is to come: refused before weights are loaded, if too long
 };
 
 // What is known of a model without any device.

@@ -1,8 +1,10 @@
 #include "core/engine/planning.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
+#include <tuple>
 
+#include "core/base/checked.h"
 #include "core/base/units.h"
 #include "core/sched/step_data.h"
 
@@ -10,6 +12,7 @@ namespace motley {
 namespace {
 
 constexpr int kMaxPlacementRounds = 4;
+constexpr uint64_t kMostKvBytes = uint64_t{1} << 50;  // of a layer: fits nowhere, and sums of it do not wrap
 
 // Lower is better.
 int Preference(DeviceKind kind) {
@@ -60,12 +63,26 @@ GraphLimits LimitsFor(const Config& config, int64_t context, const PlanningOptio
   return limits;
 }
 
+// Positions and cells of the cache are i32 in a step's data: tokens a sequence, at most.
+int64_t MostContext(const Config& config) {
+  const int64_t page = config.kv.page_tokens, sequences = config.model.sequences;
+  return INT32_MAX / (page * sequences) * page;
+}
+
+Status TooManySlots(const Config& config, int64_t asked, int64_t most) {
+  return ResourceExhaustedError(config.Where("model.context") + ": a context of " + std::to_string(asked) +
+                                " tokens for sequences = " + std::to_string(config.model.sequences) +
+                                " is more than a cache can number: at most " + std::to_string(most) +
+                                "; ask for less, or for fewer sequences");
+}
+
 // Everything that is known before a placement: the graph, what each device says of it, the problem for Place().
 struct Draft {
   GraphLimits limits;
   std::unique_ptr<ModelGraph> graph;    // stays where it is: what is compiled refers to it
   std::vector<DeviceProfile> profiles;  // a candidate
   PlacementProblem problem;
+  std::vector<uint32_t> node_part;      // a node: index in problem.model.parts
 };
 
 // A pool's free bytes: the least that one of its devices reports, for they describe the same memory.
@@ -80,11 +97,46 @@ Status AddPool(const Device& device, PlacementProblem* problem) {
   return OkStatus();
 }
 
-std::string PartRefusal(const ModelGraph& graph, const DeviceProfile& profile, const Part& part) {
+// The nodes of each of a model's parts; a part without nodes has none.
+class PartNodes {
+ public:
+  PartNodes(const Graph& graph, const std::vector<PinnedPart>& parts) : nodes_(parts.size()) {
+    for (uint32_t i = 0; i < parts.size(); ++i) index_.emplace(Key(parts[i].part), i);
+    for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+      part_of_.push_back(0);
+      const auto found = index_.find(Key(graph.nodes[n].part));
+      if (found == index_.end()) continue;
+      part_of_.back() = found->second;
+      nodes_[found->second].push_back(n);
+    }
+  }
+  const std::vector<uint32_t>& Of(size_t part) const { return nodes_[part]; }
+  const std::vector<uint32_t>& part_of() const { return part_of_; }  // a node
+
+ private:
+  static std::tuple<PartKind, int32_t, uint32_t, uint32_t> Key(const Part& part) {
+    return {part.kind, part.layer, part.expert_begin, part.expert_end};
+  }
+
+  std::map<std::tuple<PartKind, int32_t, uint32_t, uint32_t>, uint32_t> index_;
+  std::vector<std::vector<uint32_t>> nodes_;
+  std::vector<uint32_t> part_of_;
+};
+
+// "layers.0.attention.q (blk.0.attn_q.weight, IQ2_XS)": a node with the stored tensors that it reads.
+std::string NodeText(const Graph& graph, const Node& node) {
+  std::string text = node.name;
+  for (TensorId id : node.in) {
+    if (id == kNoTensor || graph.tensors[id].role != Role::kWeight) continue;
+    text += " (" + graph.tensors[id].name + ", " + std::string(FormatName(graph.tensors[id].format)) + ")";
+  }
+  return text;
+}
+
+std::string PartRefusal(const ModelGraph& graph, const DeviceProfile& profile, const std::vector<uint32_t>& nodes) {
   if (!profile.refusal.empty()) return profile.refusal;
-  for (size_t n = 0; n < graph.graph.nodes.size(); ++n) {
-    if (graph.graph.nodes[n].part != part || profile.verdicts[n].ok != 0) continue;
-    return graph.graph.nodes[n].name + ": " + profile.verdicts[n].text;
+  for (uint32_t n : nodes) {
+    if (profile.verdicts[n].ok == 0) return NodeText(graph.graph, graph.graph.nodes[n]) + ": " + profile.verdicts[n].text;
   }
   return "";
 }
@@ -92,7 +144,10 @@ std::string PartRefusal(const ModelGraph& graph, const DeviceProfile& profile, c
 uint64_t KvBytes(const Draft& draft, const DeviceProfile& profile, int32_t layer) {
   uint64_t bytes = 0;
   for (size_t k = 0; k < draft.graph->kv.size() && k < profile.kv_page_bytes.size(); ++k) {
-    if (draft.graph->kv[k].layer == layer) bytes += profile.kv_page_bytes[k] * static_cast<uint64_t>(draft.limits.kv_pages);
+    if (draft.graph->kv[k].layer != layer) continue;
+    uint64_t more = 0;
+    const bool counts = CheckedMul(profile.kv_page_bytes[k], static_cast<uint64_t>(draft.limits.kv_pages), &more);
+    bytes = std::min(kMostKvBytes, bytes + (counts ? std::min(more, kMostKvBytes) : kMostKvBytes));
   }
   return bytes;
 }
@@ -108,17 +163,18 @@ void DescribeParts(const PinnedModel& pinned, Draft* draft) {
     for (const DeviceProfile& profile : draft->profiles) weight.bytes.push_back(profile.weight_bytes[id]);
     model.weights.push_back(std::move(weight));
   }
-  for (const PinnedPart& pinned_part : pinned.parts) {
+  const PartNodes nodes(graph, pinned.parts);
+  draft->node_part = nodes.part_of();
+  for (size_t i = 0; i < pinned.parts.size(); ++i) {
     PlanPart part;
-    part.part = pinned_part.part;
-    part.pin = pinned_part.pin;
+    part.part = pinned.parts[i].part;
+    part.pin = pinned.parts[i].pin;
     for (const DeviceProfile& profile : draft->profiles) {
-      part.refusals.push_back(PartRefusal(*draft->graph, profile, part.part));
+      part.refusals.push_back(PartRefusal(*draft->graph, profile, nodes.Of(i)));
       if (part.part.kind == PartKind::kKv) part.kv_bytes.push_back(KvBytes(*draft, profile, part.part.layer));
     }
-    for (const Node& node : graph.nodes) {
-      if (node.part != part.part) continue;
-      for (TensorId id : node.in) {
+    for (uint32_t n : nodes.Of(i)) {
+      for (TensorId id : graph.nodes[n].in) {
         if (id != kNoTensor && weight_of[id] != ~0u) part.weights.push_back(weight_of[id]);
       }
     }
@@ -141,6 +197,7 @@ StatusOr<Draft> MakeDraft(const Config& config, const Model& model, const Weight
   draft.graph = std::make_unique<ModelGraph>(std::move(graph));
   draft.problem.pins = PinsOf(config);
   draft.problem.margin_bytes = config.placement.margin_bytes;
+  draft.problem.model_name = file.metadata().origin();
   const std::vector<std::string> names = Names(candidates);
   MOTLEY_RETURN_IF_ERROR(CheckPinDevices(config, names));
   MOTLEY_ASSIGN_OR_RETURN(const PinnedModel pinned, ApplyPins(draft.problem.pins, model.Parts(), names));
@@ -156,13 +213,6 @@ StatusOr<Draft> MakeDraft(const Config& config, const Model& model, const Weight
   }
   DescribeParts(pinned, &draft);
   return draft;
-}
-
-uint32_t PartIndex(const PlanModel& model, const Part& part) {
-  for (uint32_t i = 0; i < model.parts.size(); ++i) {
-    if (model.parts[i].part == part) return i;
-  }
-  return 0;
 }
 
 // Compiles what was placed. kept: the candidates that are used, in order.
@@ -181,9 +231,7 @@ StatusOr<std::unique_ptr<CompiledGraph>> CompilePlacement(const Draft& draft, co
     placed.devices.push_back(draft.profiles[d].device);
     placed.details.push_back(draft.profiles[d].details);
   }
-  for (const Node& node : draft.graph->graph.nodes) {
-    node_device->push_back(new_index[placement.device[PartIndex(draft.problem.model, node.part)]]);
-  }
+  for (uint32_t part : draft.node_part) node_device->push_back(new_index[placement.device[part]]);
   placed.node_device = *node_device;
   MOTLEY_ASSIGN_OR_RETURN(CompiledGraph compiled, CompiledGraph::Compile(placed));
   return std::make_unique<CompiledGraph>(std::move(compiled));
@@ -220,12 +268,10 @@ void FillReport(const Draft& draft, const Placement& placement, PlanReport* repo
 // Places and compiles for one context. Programs say their workspace exactly; where it is more than was guessed, the
 // placement is made again with what is known now.
 StatusOr<std::unique_ptr<PlannedModel>> TryPlan(const Config& config, const Model& model, const WeightsFile& file,
-                                                std::span<Device* const> candidates, const GraphLimits& limits,
-                                                const RopeTable& rope) {
+                                                std::span<Device* const> candidates, const GraphLimits& limits) {
   auto planned = std::make_unique<PlannedModel>();
   MOTLEY_ASSIGN_OR_RETURN(Draft draft, MakeDraft(config, model, file, candidates, limits, &planned->report));
-  const StepData step(limits, draft.graph->step, rope);
-  const uint64_t step_bytes = step.block_bytes() + step.pages().size_bytes();
+  const uint64_t step_bytes = StepData::Bytes(limits, model.rope().rotary_dim());
   for (int round = 0; round < kMaxPlacementRounds; ++round) {
     MOTLEY_ASSIGN_OR_RETURN(Placement placement, Place(draft.problem));
     std::vector<uint32_t> kept;
@@ -281,31 +327,35 @@ StatusOr<std::unique_ptr<PlannedModel>> MakePlan(const Config& config, const Mod
                                                   const Backends& backends, const PlanningOptions& options) {
   MOTLEY_ASSIGN_OR_RETURN(const std::vector<Device*> candidates, CandidateDevices(config, backends));
   auto attempt = [&](int64_t context) {
-    auto planned = TryPlan(config, model, file, candidates, LimitsFor(config, context, options), model.rope());
+    auto planned = TryPlan(config, model, file, candidates, LimitsFor(config, context, options));
     if (planned.ok()) (*planned)->report.context = context;
     return planned;
   };
-  const int64_t trained = model.params().context_length;
-  if (config.model.context) return attempt(static_cast<int64_t>(*config.model.context));
-  StatusOr<std::unique_ptr<PlannedModel>> planned = attempt(trained);
-  if (planned.ok() || planned.status().code() != Code::kResourceExhausted) return planned;
+  const int64_t trained = model.params().context_length, most = MostContext(config);
+  if (config.model.context) {
+    const auto asked = static_cast<int64_t>(*config.model.context);
+    if (asked > most) return TooManySlots(config, asked, most);
+    return attempt(asked);
+  }
+  StatusOr<std::unique_ptr<PlannedModel>> best = attempt(std::min(trained, most));
+  if (!best.ok() && best.status().code() != Code::kResourceExhausted) return best;
 
   // The largest number of pages a sequence that fits, by halving the interval.
   const int64_t page = config.kv.page_tokens;
-  StatusOr<std::unique_ptr<PlannedModel>> best = planned.status();
-  for (int64_t low = 1, high = CeilDiv(trained, page) - 1; low <= high;) {
+  const int64_t tried = CeilDiv(std::min(trained, most), page);
+  for (int64_t low = 1, high = best.ok() ? 0 : tried - 1; low <= high;) {
     const int64_t middle = low + (high - low) / 2;
     StatusOr<std::unique_ptr<PlannedModel>> smaller = attempt(middle * page);
+    if (!smaller.ok() && smaller.status().code() != Code::kResourceExhausted) return smaller;
     if (smaller.ok()) {
-      best = std::move(smaller);
       low = middle + 1;
-    } else if (smaller.status().code() == Code::kResourceExhausted) {
-      high = middle - 1;
     } else {
-      return smaller;
+      high = middle - 1;
     }
+    // Where nothing fits, the smallest says how much is missing at least.
+    if (smaller.ok() || !best.ok()) best = std::move(smaller);
   }
-  if (best.ok()) {
+  if (best.ok() && (*best)->report.context < trained) {
     (*best)->report.notices.push_back("the context is lowered from the model's " + std::to_string(trained) + " to " +
                                       std::to_string((*best)->report.context) + " tokens, which fits; --context asks "
                                       "for another");

@@ -14,7 +14,9 @@ StatusOr<ModelGraph> BuildQwen3(const WeightsFile& file, const HyperParameters& 
   TensorId x = decoder.Embed();
   for (int64_t layer = 0; layer < params.n_layers; ++layer) {
     for (const char* norm : {"attn_q_norm.weight", "attn_k_norm.weight"}) {
-      decoder.Weight("blk." + std::to_string(layer) + "." + norm);  // qwen3 is not right without them
+      // qwen3 is not right without them.
+      decoder.Weight("blk." + std::to_string(layer) + "." + norm, {params.head_dim},
+                     {{"attention.key_length", params.head_dim}});
     }
     x = decoder.AttentionBlock(layer, x, RopeStyle::kHalves);
     x = decoder.FfnBlock(layer, x);

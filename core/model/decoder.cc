@@ -5,6 +5,9 @@
 namespace motley {
 namespace {
 
+// Ten times what the deepest models have.
+constexpr int64_t kMaxLayers = 2000;
+
 // A count of at least 1 that is small enough for any product of two of them.
 StatusOr<int64_t> Count(const Metadata& metadata, const std::string& key) {
   MOTLEY_ASSIGN_OR_RETURN(const uint64_t value, metadata.GetU64(key));
@@ -23,6 +26,12 @@ std::string Layer(int64_t layer, std::string_view tensor) {
   return "blk." + std::to_string(layer) + "." + std::string(tensor);
 }
 
+std::string DimsText(const std::vector<int64_t>& dims) {
+  std::string text;
+  for (int64_t dim : dims) text += (text.empty() ? "[" : ", ") + std::to_string(dim);
+  return text + "]";
+}
+
 }  // namespace
 
 StatusOr<HyperParameters> ReadDecoderKeys(const WeightsFile& file, const std::string& arch) {
@@ -31,10 +40,18 @@ StatusOr<HyperParameters> ReadDecoderKeys(const WeightsFile& file, const std::st
   HyperParameters params;
   params.arch = arch;
   MOTLEY_ASSIGN_OR_RETURN(params.n_layers, Count(metadata, key("block_count")));
-  if (params.n_layers > 10000) return metadata.Error(key("block_count"), "is more than 10000 layers");
+  if (params.n_layers > kMaxLayers) {
+    return metadata.Error(key("block_count"), "= " + std::to_string(params.n_layers) + ": must be at most " +
+                                                  std::to_string(kMaxLayers));
+  }
   MOTLEY_ASSIGN_OR_RETURN(params.hidden, Count(metadata, key("embedding_length")));
   MOTLEY_ASSIGN_OR_RETURN(params.ffn, Count(metadata, key("feed_forward_length")));
   MOTLEY_ASSIGN_OR_RETURN(params.context_length, Count(metadata, key("context_length")));
+  MOTLEY_ASSIGN_OR_RETURN(const auto window, metadata.FindU64(key("attention.sliding_window")));
+  if (window.value_or(0) > 0 && *window < static_cast<uint64_t>(params.context_length)) {
+    return metadata.Error(key("attention.sliding_window"), "= " + std::to_string(*window) +
+                                                               ": attention in windows is not known");
+  }
   MOTLEY_ASSIGN_OR_RETURN(params.n_heads, Count(metadata, key("attention.head_count")));
   MOTLEY_ASSIGN_OR_RETURN(params.n_kv_heads, CountOr(metadata, key("attention.head_count_kv"), params.n_heads));
   if (params.n_heads % params.n_kv_heads != 0) {
@@ -86,43 +103,64 @@ DecoderBuilder::DecoderBuilder(const WeightsFile& file, const HyperParameters& p
   step.pages = builder_.Step("pages", Format::kI32, {limits.max_seqs, limits.max_pages});
 }
 
-TensorId DecoderBuilder::Weight(const std::string& name) {
-  const TensorId id = OptionalWeight(name);
+TensorId DecoderBuilder::Weight(const std::string& name, const std::vector<int64_t>& dims, Reasons reasons) {
+  const TensorId id = OptionalWeight(name, dims, reasons);
   if (id == kNoTensor) builder_.Fail(file_.GetTensor(name).status());
   return id;
 }
 
-TensorId DecoderBuilder::OptionalWeight(const std::string& name) {
+TensorId DecoderBuilder::OptionalWeight(const std::string& name, const std::vector<int64_t>& dims, Reasons reasons) {
   const StoredTensor* stored = file_.FindTensor(name);
   if (stored == nullptr) return kNoTensor;
+  if (stored->dims != dims) {
+    std::string text = file_.metadata().origin() + ": " + name + " is " + DimsText(stored->dims) + ": must be " +
+                       DimsText(dims);
+    std::string_view before = " for ";
+    for (const Reason& reason : reasons) {
+      text += std::string(before) + params_.arch + "." + std::string(reason.key) + " = " + std::to_string(reason.value);
+      before = ", ";
+    }
+    builder_.Fail(InvalidArgumentError(std::move(text)));
+  }
   return builder_.Weight(name, stored->format, stored->dims);
 }
 
-TensorId DecoderBuilder::Linear(std::string_view name, TensorId x, const std::string& tensor) {
-  return builder_.Add(Op::kLINEAR, name, {x, Weight(tensor + ".weight"), OptionalWeight(tensor + ".bias")});
+TensorId DecoderBuilder::Linear(std::string_view name, TensorId x, const std::string& tensor, int64_t n_out,
+                                int64_t n_in, Reasons reasons) {
+  const TensorId weight = Weight(tensor + ".weight", {n_out, n_in}, reasons);
+  return builder_.Add(Op::kLINEAR, name, {x, weight, OptionalWeight(tensor + ".bias", {n_out}, reasons)});
 }
 
 TensorId DecoderBuilder::Embed() {
   builder_.SetPart({PartKind::kEmbed}, "embed");
-  return builder_.Add(Op::kEMBED, "token", {model_.step.token, Weight("token_embd.weight")});
+  return builder_.Add(Op::kEMBED, "token", {model_.step.token, Weight("token_embd.weight", {params_.vocab_rows, params_.hidden},
+                                                                               {{"embedding_length", params_.hidden}})});
 }
 
 TensorId DecoderBuilder::AttentionBlock(int64_t layer, TensorId x, RopeStyle style) {
   const auto index = static_cast<int32_t>(layer);
   builder_.SetPart({PartKind::kAttention, index}, "layers." + std::to_string(layer) + ".attention");
-  const TensorId h = builder_.Add(Op::kRMS_NORM, "norm", {x, Weight(Layer(layer, "attn_norm.weight"))},
-                                  {{"eps", params_.rms_eps}});
-  const TensorId q = Linear("q", h, Layer(layer, "attn_q"));
-  const TensorId k = Linear("k", h, Layer(layer, "attn_k"));
-  const TensorId v = Linear("v", h, Layer(layer, "attn_v"));
+  const Reason width{"embedding_length", params_.hidden}, heads{"attention.head_count", params_.n_heads},
+      kv_heads{"attention.head_count_kv", params_.n_kv_heads}, head{"attention.key_length", params_.head_dim},
+      v_head{"attention.value_length", params_.v_dim};
+  const TensorId norm = Weight(Layer(layer, "attn_norm.weight"), {params_.hidden}, {width});
+  const TensorId h = builder_.Add(Op::kRMS_NORM, "norm", {x, norm}, {{"eps", params_.rms_eps}});
+  const TensorId q = Linear("q", h, Layer(layer, "attn_q"), params_.n_heads * params_.head_dim, params_.hidden,
+                            {heads, head, width});
+  const TensorId k = Linear("k", h, Layer(layer, "attn_k"), params_.n_kv_heads * params_.head_dim, params_.hidden,
+                            {kv_heads, head, width});
+  const TensorId v = Linear("v", h, Layer(layer, "attn_v"), params_.n_kv_heads * params_.v_dim, params_.hidden,
+                            {kv_heads, v_head, width});
+  const TensorId q_norm = OptionalWeight(Layer(layer, "attn_q_norm.weight"), {params_.head_dim}, {head});
+  const TensorId k_norm = OptionalWeight(Layer(layer, "attn_k_norm.weight"), {params_.head_dim}, {head});
 
   const TensorId kv = builder_.State("kv." + std::to_string(layer), {limits_.kv_pages, 1});
   model_.kv.push_back({kv, index, MOTLEY_KV_GQA, params_.n_kv_heads, params_.head_dim, params_.v_dim});
   const StepTensors& step = model_.step;
   const TensorId a = builder_.Add(
       Op::kATTENTION, "attention",
-      {q, k, v, OptionalWeight(Layer(layer, "attn_q_norm.weight")), OptionalWeight(Layer(layer, "attn_k_norm.weight")),
-       step.position, step.slot, step.rope, step.row_start, step.kv_len, step.seq_row, step.pages, step.counts, kv},
+      {q, k, v, q_norm, k_norm, step.position, step.slot, step.rope, step.row_start, step.kv_len, step.seq_row,
+       step.pages, step.counts, kv},
       {{"n_heads", params_.n_heads},
        {"n_kv_heads", params_.n_kv_heads},
        {"head_dim", params_.head_dim},
@@ -133,18 +171,20 @@ TensorId DecoderBuilder::AttentionBlock(int64_t layer, TensorId x, RopeStyle sty
        {"kv_format", static_cast<int64_t>(limits_.kv_format)},
        {"scale", 1.0 / std::sqrt(static_cast<double>(params_.head_dim))},
        {"qk_norm_eps", params_.rms_eps}});
-  const TensorId o = Linear("o", a, Layer(layer, "attn_output"));
+  const TensorId o = Linear("o", a, Layer(layer, "attn_output"), params_.hidden, params_.n_heads * params_.v_dim,
+                            {width, heads, v_head});
   return builder_.Add(Op::kADD, "residual", {x, o});
 }
 
 TensorId DecoderBuilder::FfnBlock(int64_t layer, TensorId x) {
   builder_.SetPart({PartKind::kFfn, static_cast<int32_t>(layer)}, "layers." + std::to_string(layer) + ".ffn");
-  const TensorId h = builder_.Add(Op::kRMS_NORM, "norm", {x, Weight(Layer(layer, "ffn_norm.weight"))},
-                                  {{"eps", params_.rms_eps}});
-  const TensorId gate = Linear("gate", h, Layer(layer, "ffn_gate"));
-  const TensorId up = Linear("up", h, Layer(layer, "ffn_up"));
+  const Reason width{"embedding_length", params_.hidden}, inner{"feed_forward_length", params_.ffn};
+  const TensorId norm = Weight(Layer(layer, "ffn_norm.weight"), {params_.hidden}, {width});
+  const TensorId h = builder_.Add(Op::kRMS_NORM, "norm", {x, norm}, {{"eps", params_.rms_eps}});
+  const TensorId gate = Linear("gate", h, Layer(layer, "ffn_gate"), params_.ffn, params_.hidden, {inner, width});
+  const TensorId up = Linear("up", h, Layer(layer, "ffn_up"), params_.ffn, params_.hidden, {inner, width});
   const TensorId act = builder_.Add(Op::kSWIGLU, "act", {gate, up});
-  const TensorId down = Linear("down", act, Layer(layer, "ffn_down"));
+  const TensorId down = Linear("down", act, Layer(layer, "ffn_down"), params_.hidden, params_.ffn, {width, inner});
   return builder_.Add(Op::kADD, "residual", {x, down});
 }
 
@@ -152,11 +192,20 @@ TensorId DecoderBuilder::Head(TensorId x) {
   // Gathered where the last layer is, so that only the output rows cross to the head's device.
   const TensorId rows = builder_.Add(Op::kGATHER_ROWS, "out_rows", {x, model_.step.out_row});
   builder_.SetPart({PartKind::kHead}, "head");
-  const TensorId h =
-      builder_.Add(Op::kRMS_NORM, "norm", {rows, Weight("output_norm.weight")}, {{"eps", params_.rms_eps}});
-  const bool tied = file_.FindTensor("output.weight") == nullptr;
-  const TensorId projection = Weight(tied ? "token_embd.weight" : "output.weight");
-  return builder_.Add(Op::kLINEAR, "logits", {h, projection, OptionalWeight("output.bias")});
+  const Reason width{"embedding_length", params_.hidden};
+  const TensorId norm = Weight("output_norm.weight", {params_.hidden}, {width});
+  const TensorId h = builder_.Add(Op::kRMS_NORM, "norm", {rows, norm}, {{"eps", params_.rms_eps}});
+  const StoredTensor* output = file_.FindTensor("output.weight");
+  const bool tied = output == nullptr;
+  if (!tied && output->dims[0] != params_.vocab_rows) {
+    builder_.Fail(InvalidArgumentError(file_.metadata().origin() + ": output.weight: has " +
+                                       std::to_string(output->dims[0]) + " rows, token_embd.weight has " +
+                                       std::to_string(params_.vocab_rows)));
+  }
+  const std::vector<int64_t> dims = {params_.vocab_rows, params_.hidden};
+  const TensorId projection = Weight(tied ? "token_embd.weight" : "output.weight", dims, {width});
+  const TensorId bias = OptionalWeight("output.bias", {params_.vocab_rows}, {});
+  return builder_.Add(Op::kLINEAR, "logits", {h, projection, bias});
 }
 
 StatusOr<ModelGraph> DecoderBuilder::Finish(TensorId logits) && {
@@ -170,11 +219,6 @@ StatusOr<ModelGraph> DecoderBuilder::Finish(TensorId logits) && {
   }
   model_.graph = *std::move(graph);
   model_.logits = logits;
-  const std::vector<int64_t>& dims = model_.graph.tensors[logits].dims;
-  if (dims[1] != params_.vocab_rows) {
-    return InvalidArgumentError(file_.metadata().origin() + ": output.weight: has " + std::to_string(dims[1]) +
-                                " rows, token_embd.weight has " + std::to_string(params_.vocab_rows));
-  }
   return std::move(model_);
 }
 

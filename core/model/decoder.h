@@ -1,7 +1,10 @@
 // What the architecture files share: reading the usual keys, and the blocks of a pre-norm decoder.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/model/model.h"
 
@@ -18,9 +21,17 @@ class DecoderBuilder {
  public:
   DecoderBuilder(const WeightsFile& file, const HyperParameters& params, const GraphLimits& limits);
 
-  // The weight of that name in the file; missing: a mistake. Optional: kNoTensor where it is missing.
-  TensorId Weight(const std::string& name);
-  TensorId OptionalWeight(const std::string& name);
+  // A key of the file, without "ARCH.", and its value: why a tensor has the shape that it must have.
+  struct Reason {
+    std::string_view key;
+    int64_t value;
+  };
+  using Reasons = std::initializer_list<Reason>;
+
+  // The weight of that name in the file; missing, or of another shape: a mistake. Optional: kNoTensor where it is
+  // missing. dims: outermost first.
+  TensorId Weight(const std::string& name, const std::vector<int64_t>& dims, Reasons reasons);
+  TensorId OptionalWeight(const std::string& name, const std::vector<int64_t>& dims, Reasons reasons);
 
   TensorId Embed();                                                     // [n_tokens, hidden]
   // x + o(attention(norm(x))), with q_norm and k_norm where the file has them.
@@ -33,7 +44,9 @@ class DecoderBuilder {
   StatusOr<ModelGraph> Finish(TensorId logits) &&;
 
  private:
-  TensorId Linear(std::string_view name, TensorId x, const std::string& tensor);
+  // A matrix [n_out, n_in] and, where the file has one, a bias [n_out].
+  TensorId Linear(std::string_view name, TensorId x, const std::string& tensor, int64_t n_out, int64_t n_in,
+                  Reasons reasons);
 
   const WeightsFile& file_;
   const HyperParameters& params_;

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "core/model/arch.h"
+#include "core/model/printable.h"
 
 namespace motley {
 namespace {
@@ -34,7 +35,7 @@ StatusOr<Model> Model::Read(const WeightsFile& file) {
   MOTLEY_ASSIGN_OR_RETURN(const std::string_view name, metadata.GetString("general.architecture"));
   const Architecture* architecture = FindArchitecture(name);
   if (architecture == nullptr) {
-    return UnimplementedError(metadata.origin() + ": general.architecture = \"" + std::string(name) +
+    return UnimplementedError(metadata.origin() + ": general.architecture = \"" + Printable(name) +
                               "\" is not known; known are " + KnownNames());
   }
   MOTLEY_ASSIGN_OR_RETURN(HyperParameters params, architecture->read(file));

@@ -143,9 +143,11 @@ void PutUnit(Filler* filler, const Unit& unit, uint32_t device) {
 }
 
 Status NoDeviceRuns(const PlacementProblem& problem, const Unit& unit) {
-  std::string text = ToString(problem.model.parts[unit.begin].part) + ": no device runs it";
+  std::string text = problem.model_name.empty() ? "" : problem.model_name + ": ";
+  text += ToString(problem.model.parts[unit.begin].part) + ": no device runs it";
   for (uint32_t d = 0; d < problem.devices.size(); ++d) {
-    text += "; " + problem.devices[d].name + ": " + Refusal(problem, unit, d);
+    const std::string name = problem.devices[d].name + ": ", refusal = Refusal(problem, unit, d);
+    text += "; " + (refusal.rfind(name, 0) == 0 ? refusal : name + refusal);  // a device's own errors name it
   }
   return InvalidArgumentError(text);
 }

@@ -52,6 +52,7 @@ struct PlacementProblem {
   PlanModel model;
   std::vector<Pin> pins;
   uint64_t margin_bytes = 0;  // kept free in each pool
+  std::string model_name;     // of its file, for messages; may be empty
 };
 
 struct DeviceUse {

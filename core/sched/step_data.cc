@@ -10,6 +10,8 @@ namespace {
 constexpr uint64_t kFieldAlignment = 256;
 constexpr size_t kMaxPageUpdates = 256;
 
+uint64_t AlignUp(uint64_t bytes) { return (bytes + kFieldAlignment - 1) & ~(kFieldAlignment - 1); }
+
 int64_t& At(SymbolValues& dims, Symbol symbol) { return dims[static_cast<size_t>(symbol)]; }
 
 }  // namespace
@@ -20,7 +22,7 @@ StepData::StepData(const GraphLimits& limits, const StepTensors& tensors, const 
   auto field = [&](TensorId tensor, int64_t count) {
     const uint64_t offset = end;
     fields_.push_back({tensor, offset});
-    end = (end + static_cast<uint64_t>(count) * sizeof(int32_t) + kFieldAlignment - 1) & ~(kFieldAlignment - 1);
+    end = AlignUp(end + static_cast<uint64_t>(count) * sizeof(int32_t));
     return offset;
   };
   counts_ = field(tensors.counts, 16);
@@ -39,6 +41,15 @@ StepData::StepData(const GraphLimits& limits, const StepTensors& tensors, const 
   updates_.reserve(kMaxPageUpdates);
   MarkPagesLost();
   Clear();
+}
+
+uint64_t StepData::Bytes(const GraphLimits& limits, int64_t rotary_dim) {
+  uint64_t bytes = 0;
+  for (int64_t count : {int64_t{16}, limits.max_seqs + 1, limits.max_seqs, limits.max_seqs, limits.max_outputs,
+                        limits.max_tokens, limits.max_tokens, limits.max_tokens, limits.max_tokens * rotary_dim}) {
+    bytes += AlignUp(static_cast<uint64_t>(count) * sizeof(int32_t));
+  }
+  return bytes + static_cast<uint64_t>(limits.max_seqs * limits.max_pages) * sizeof(int32_t);
 }
 
 void StepData::Clear() {

@@ -32,6 +32,9 @@ class StepData {
 
   StepData(const GraphLimits& limits, const StepTensors& tensors, const RopeTable& rope);
 
+  // What block() and pages() of such a StepData take, for plans: nothing is allocated.
+  static uint64_t Bytes(const GraphLimits& limits, int64_t rotary_dim);
+
   // ---- Filling a step: Clear, then one AddSequence for each sequence that takes part.
   void Clear();
 

@@ -48,6 +48,14 @@ class StepDataTest : public ::testing::Test {
   std::unique_ptr<StepData> step_;
 };
 
+TEST_F(StepDataTest, BytesAreKnownWithoutMakingOne) {
+  EXPECT_EQ(StepData::Bytes(limits_, rope_->rotary_dim()), step_->block_bytes() + step_->pages().size_bytes());
+  // What no memory holds is only counted: 2^40 pages of 4 bytes.
+  limits_.max_seqs = int64_t{1} << 12;
+  limits_.max_pages = int64_t{1} << 28;
+  EXPECT_GT(StepData::Bytes(limits_, rope_->rotary_dim()), uint64_t{1} << 42);
+}
+
 TEST_F(StepDataTest, LaysOutTwoSequences) {
   for (int64_t page = 0; page < 2; ++page) step_->SetPage(1, page, static_cast<int32_t>(5 - page));
   step_->SetPage(0, 0, 2);
