@@ -15,7 +15,8 @@ struct Unit {
   std::string_view name;
   uint64_t scale;
 };
-constexpr std::array<Unit, 4> kSizeUnits{{{"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40}}};
+constexpr std::array<Unit, 4> kSizeUnits{
+    {{"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40}}};
 constexpr std::array<Unit, 3> kTimeUnits{{{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}}};
 
 constexpr std::string_view kSizeFix = "write a whole number of bytes, or a number with KiB, MiB, GiB or TiB";
@@ -29,8 +30,12 @@ struct Decimal {
   bool overflow = false;
 };
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsSpace(char c) { return c == ' ' || c == '\t'; }
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool IsSpace(char c) {
+  return c == ' ' || c == '\t';
+}
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
@@ -48,7 +53,9 @@ std::optional<Decimal> ReadDecimal(std::string_view text) {
       continue;
     }
     if (!IsDigit(text[i])) break;
-    if (!CheckedMul(d.digits, 10, &d.digits) || !CheckedAdd(d.digits, static_cast<uint64_t>(text[i] - '0'), &d.digits)) d.overflow = true;
+    if (!CheckedMul(d.digits, 10, &d.digits) ||
+        !CheckedAdd(d.digits, static_cast<uint64_t>(text[i] - '0'), &d.digits))
+      d.overflow = true;
     if (point && !CheckedMul(d.divisor, 10, &d.divisor)) d.overflow = true;
   }
   if (i == 0 || text[i - 1] == '.') return std::nullopt;  // no number, or "1."
@@ -84,7 +91,8 @@ StatusOr<uint64_t> ParseScaled(std::string_view text, std::span<const Unit> unit
   if (scaled % number->divisor != 0) return Bad(text, "is no whole number of the smallest unit", fix);
   const uint64_t value = scaled / number->divisor;
   // Values end up in signed 64-bit integers too (TOML, the ABI): nothing real is larger.
-  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return Bad(text, "is too large", fix);
+  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    return Bad(text, "is too large", fix);
   return value;
 }
 
@@ -96,9 +104,13 @@ std::string Print(const char* format, double value) {
 
 }  // namespace
 
-StatusOr<uint64_t> ParseSize(std::string_view text) { return ParseScaled(text, kSizeUnits, 1, "size", kSizeFix); }
+StatusOr<uint64_t> ParseSize(std::string_view text) {
+  return ParseScaled(text, kSizeUnits, 1, "size", kSizeFix);
+}
 
-StatusOr<uint64_t> ParseTimeNs(std::string_view text) { return ParseScaled(text, kTimeUnits, 0, "time", kTimeFix); }
+StatusOr<uint64_t> ParseTimeNs(std::string_view text) {
+  return ParseScaled(text, kTimeUnits, 0, "time", kTimeFix);
+}
 
 std::string FormatSize(uint64_t bytes) {
   if (bytes < (1ull << 10)) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
@@ -107,13 +119,15 @@ std::string FormatSize(uint64_t bytes) {
     if (bytes >= unit.scale) best = &unit;
   }
   if (bytes % best->scale == 0) return std::to_string(bytes / best->scale) + " " + std::string(best->name);
-  return Print("%.2f ", static_cast<double>(bytes) / static_cast<double>(best->scale)) + std::string(best->name);
+  return Print("%.2f ", static_cast<double>(bytes) / static_cast<double>(best->scale)) +
+         std::string(best->name);
 }
 
 std::string FormatSizeExact(uint64_t bytes) {
   for (size_t i = kSizeUnits.size(); i-- > 0;) {
     const Unit& unit = kSizeUnits[i];
-    if (bytes >= unit.scale && bytes % unit.scale == 0) return std::to_string(bytes / unit.scale) + " " + std::string(unit.name);
+    if (bytes >= unit.scale && bytes % unit.scale == 0)
+      return std::to_string(bytes / unit.scale) + " " + std::string(unit.name);
   }
   return std::to_string(bytes);
 }

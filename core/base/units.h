@@ -10,12 +10,12 @@
 
 namespace motley {
 
-// Bytes. Takes a plain whole number, or a number with KiB, MiB, GiB or TiB behind it ("1.5 GiB" where that is a
-// whole number of bytes). INVALID_ARGUMENT names the text, what is wrong with it and what to write.
+// Bytes. Takes a plain whole number, or a number with KiB, MiB, GiB or TiB behind it ("1.5 GiB" where that is
+// a whole number of bytes). INVALID_ARGUMENT names the text, what is wrong with it and what to write.
 StatusOr<uint64_t> ParseSize(std::string_view text);
 
-// Nanoseconds. Takes a number with us, ms or s behind it; a number without a unit is refused, as nobody can tell
-// what it means.
+// Nanoseconds. Takes a number with us, ms or s behind it; a number without a unit is refused, as nobody can
+// tell what it means.
 StatusOr<uint64_t> ParseTimeNs(std::string_view text);
 
 // "512 MiB", "1.50 GiB", "17 bytes": for people. Rounded to two places above 1 KiB.

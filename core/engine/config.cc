@@ -16,7 +16,9 @@ namespace {
 
 // The whole file, or an error where it is larger than a configuration may be; a pipe will do.
 StatusOr<std::string> ReadSmallFile(const std::string& path) {
-  const auto failed = [&] { return NotFoundError(Printable(path, 200) + ": cannot be read: " + std::strerror(errno)); };
+  const auto failed = [&] {
+    return NotFoundError(Printable(path, 200) + ": cannot be read: " + std::strerror(errno));
+  };
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return failed();
   std::string text;
@@ -57,14 +59,17 @@ StatusOr<Config> ParseConfig(std::string_view text, const std::string& file_name
 Status ApplySetting(Config& config, std::string_view setting) {
   const std::string position = "--set " + Printable(setting, 80);
   const size_t equals = setting.find('=');
-  if (equals == std::string_view::npos) return InvalidArgumentError(position + ": has no =: write TABLE.KEY=VALUE, e.g. --set model.context=4096");
+  if (equals == std::string_view::npos)
+    return InvalidArgumentError(position +
+                                ": has no =: write TABLE.KEY=VALUE, e.g. --set model.context=4096");
   std::string_view key = setting.substr(0, equals);
   while (!key.empty() && key.back() == ' ') key.remove_suffix(1);
   while (!key.empty() && key.front() == ' ') key.remove_prefix(1);
   return ReadConfigSetting(key, setting.substr(equals + 1), position, &config);
 }
 
-Status SetConfigValue(Config& config, const std::string& key, std::string_view value, const std::string& position) {
+Status SetConfigValue(Config& config, const std::string& key, std::string_view value,
+                      const std::string& position) {
   return ReadConfigSetting(key, value, position, &config);
 }
 

@@ -1,5 +1,5 @@
-// The one table of keys of the TOML file: name, type, default, what it means, what it may be and where it goes.
-// Messages, `motley check --keys` and the reader all come from it. Inside core/engine only.
+// The one table of keys of the TOML file: name, type, default, what it means, what it may be and where it
+// goes. Messages, `motley check --keys` and the reader all come from it. Inside core/engine only.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ enum class KeyType : uint32_t { kInteger, kNumber, kBool, kText, kSize, kTextLis
 // A value as it was written; monostate is a kind that no key takes (a date, a table, a list of other things).
 struct ConfigValue {
   std::variant<std::monostate, int64_t, double, bool, std::string, std::vector<std::string>> value;
-  std::string shown;     // as TOML writes it, cut where it is long: for messages
+  std::string shown;  // as TOML writes it, cut where it is long: for messages
   std::string position;
-  std::string folder;    // what relative paths start from, "" = the working directory
+  std::string folder;  // what relative paths start from, "" = the working directory
 };
 
 struct KeyRow {
@@ -38,6 +38,7 @@ const KeyRow* FindKeyRow(std::string_view name);  // nullptr where there is none
 Status ApplyKey(const KeyRow& row, Config& config, const ConfigValue& value);
 
 // "isolate" and "probe_in_child" are accepted where they are false: their work comes with a later version.
-Status ApplyHostPluginKey(std::string_view key, PluginSettings& plugin, const std::string& full_name, const ConfigValue& value);
+Status ApplyHostPluginKey(std::string_view key, PluginSettings& plugin, const std::string& full_name,
+                          const ConfigValue& value);
 
 }  // namespace motley

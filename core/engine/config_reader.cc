@@ -10,6 +10,7 @@
 #include "core/base/suggest.h"
 #include "core/engine/config_keys.h"
 #include "core/engine/config_text.h"
+#include "core/engine/config_toml.h"
 #include "core/model/printable.h"
 
 namespace motley {
@@ -18,7 +19,7 @@ namespace {
 constexpr size_t kMostProblems = 8;  // of one file that are told at once
 
 struct Source {
-  std::string name;      // the file, or the flag
+  std::string name;  // the file, or the flag
   bool is_file = true;
   std::string folder;
 };
@@ -34,7 +35,9 @@ std::string Shown(const toml::node& node) {
   }
   if (const auto* array = node.as_array()) {
     if (array->empty()) return "[]";
-    return array->size() == 1 ? "[" + std::string(array->front().is_table() ? "{...}" : Shown(array->front())) + "]" : "[...]";
+    return array->size() == 1
+               ? "[" + std::string(array->front().is_table() ? "{...}" : Shown(array->front())) + "]"
+               : "[...]";
   }
   return node.is_table() ? "{...}" : "a date or time";
 }
@@ -50,10 +53,13 @@ class ConfigReader {
   // The problems in the order in which they stand in the file, one a line.
   Status Finish() {
     if (problems_.empty()) return OkStatus();
-    std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) { return a.order < b.order; });
+    std::stable_sort(problems_.begin(), problems_.end(),
+                     [](const Problem& a, const Problem& b) { return a.order < b.order; });
     std::string text;
-    for (size_t i = 0; i < problems_.size() && i < kMostProblems; ++i) text += (i == 0 ? "" : "\n") + problems_[i].status.message();
-    if (problems_.size() > kMostProblems) text += "\nand " + std::to_string(problems_.size() - kMostProblems) + " more";
+    for (size_t i = 0; i < problems_.size() && i < kMostProblems; ++i)
+      text += (i == 0 ? "" : "\n") + problems_[i].status.message();
+    if (problems_.size() > kMostProblems)
+      text += "\nand " + std::to_string(problems_.size() - kMostProblems) + " more";
     return Status(problems_[0].status.code(), text);
   }
 
@@ -68,18 +74,25 @@ class ConfigReader {
   void ReadPins(const toml::node& node);
   void ReadPin(const toml::table& table);
   void ReadPlugins(const toml::table& plugins);
-  void ReadPluginOptions(const std::string& plugin, const std::string& prefix, const toml::table& table, PluginSettings& settings);
-  void ReadPluginOption(const std::string& plugin, const std::string& name, const toml::key& key, const toml::node& node, PluginSettings& settings);
+  void ReadPluginOptions(const std::string& plugin, const std::string& prefix, const toml::table& table,
+                         PluginSettings& settings);
+  void ReadPluginOption(const std::string& plugin, const std::string& name, const toml::key& key,
+                        const toml::node& node, PluginSettings& settings);
   void AddOption(const std::string& name, const toml::node& node, PluginSettings& settings);
   void UnknownTop(const toml::key& key, const toml::node& node);
   void UnknownKey(const std::string& table, const toml::key& key, const toml::node& node);
 
   std::string PositionOf(const toml::source_region& region) const;
   ConfigValue ValueOf(const toml::node& node) const;
-  void Fail(const toml::source_region& region, Status status) { problems_.push_back({{region.begin.line, region.begin.column}, std::move(status)}); }
-  void Refuse(const toml::source_region& region, const std::string& what) { Fail(region, InvalidArgumentError(PositionOf(region) + ": " + what)); }
+  void Fail(const toml::source_region& region, Status status) {
+    problems_.push_back({{region.begin.line, region.begin.column}, std::move(status)});
+  }
+  void Refuse(const toml::source_region& region, const std::string& what) {
+    Fail(region, InvalidArgumentError(PositionOf(region) + ": " + what));
+  }
   void Later(const toml::source_region& region, const std::string& what) {
-    Fail(region, UnimplementedError(PositionOf(region) + ": " + what + " comes with a later issue: this version has no workers; leave it out"));
+    Fail(region, UnimplementedError(PositionOf(region) + ": " + what +
+                                    " comes with a later issue: this version has no workers; leave it out"));
   }
 
   const Source& source_;
@@ -120,7 +133,9 @@ std::string ConfigReaderPosition(const Source& source, const toml::source_positi
   return source.name + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-std::string ConfigReader::PositionOf(const toml::source_region& region) const { return ConfigReaderPosition(source_, region.begin); }
+std::string ConfigReader::PositionOf(const toml::source_region& region) const {
+  return ConfigReaderPosition(source_, region.begin);
+}
 
 ConfigValue ConfigReader::ValueOf(const toml::node& node) const {
   ConfigValue v;
@@ -148,7 +163,8 @@ void ConfigReader::ReadTop(const toml::key& key, const toml::node& node) {
   if (std::find(tables.begin(), tables.end(), name) == tables.end()) return UnknownTop(key, node);
   const toml::table* table = node.as_table();
   if (table == nullptr) {
-    return Refuse(key.source(), name + " = " + Shown(node) + ": is a table: write a line [" + name + (name == "plugin" ? ".NAME" : "") + "], and its keys below");
+    return Refuse(key.source(), name + " = " + Shown(node) + ": is a table: write a line [" + name +
+                                    (name == "plugin" ? ".NAME" : "") + "], and its keys below");
   }
   if (name == "plugin") return ReadPlugins(*table);
   ReadTable(name, *table);
@@ -159,11 +175,13 @@ void ConfigReader::UnknownTop(const toml::key& key, const toml::node& node) {
   const std::string shown = Printable(name, 60);
   if (!node.is_table() && !node.is_array_of_tables()) {
     const std::string home = TableWith(name);
-    if (!home.empty()) return Refuse(key.source(), shown + " stands outside of a table; it belongs to [" + home + "]: write it below a line [" + home + "]");
+    if (!home.empty())
+      return Refuse(key.source(), shown + " stands outside of a table; it belongs to [" + home +
+                                      "]: write it below a line [" + home + "]");
   }
   const std::vector<std::string> tables = TableNames();
   std::string suggestion = DidYouMean(name, tables);
-  if (suggestion.empty()) suggestion = "; the tables are " + ListNames(tables, 20) + ".NAME";
+  if (suggestion.empty()) suggestion = "; did you mean one of the tables " + ListNames(tables, 20) + ".NAME?";
   if (node.is_table()) return Refuse(key.source(), "no table [" + shown + "]" + suggestion);
   Refuse(key.source(), "no key " + shown + suggestion);
 }
@@ -178,7 +196,8 @@ void ConfigReader::ReadTable(const std::string& table, const toml::table& values
     } else {
       ConfigValue value = ValueOf(node);
       // A flag says one text where the file has a list.
-      if (!source_.is_file && row->type == KeyType::kTextList && node.is_string()) value.value = std::vector<std::string>{node.as_string()->get()};
+      if (!source_.is_file && row->type == KeyType::kTextList && node.is_string())
+        value.value = std::vector<std::string>{node.as_string()->get()};
       if (Status s = ApplyKey(*row, config_, value); !s.ok()) Fail(node.source(), s);
     }
   }
@@ -191,21 +210,25 @@ void ConfigReader::UnknownKey(const std::string& table, const toml::key& key, co
     return Refuse(key.source(), "no table [plugins." + shown + "]; did you mean [plugin." + shown + "]?");
   }
   std::string what = "no key " + shown + " in [" + table + "]";
-  if (const std::string home = TableWith(name); !home.empty()) return Refuse(key.source(), what + "; it belongs to [" + home + "]");
+  if (const std::string home = TableWith(name); !home.empty())
+    return Refuse(key.source(), what + "; it belongs to [" + home + "]");
   const std::vector<std::string> siblings = KeysOf(table);
-  if (const std::string near = DidYouMean(name, siblings); !near.empty()) return Refuse(key.source(), what + near);
+  if (const std::string near = DidYouMean(name, siblings); !near.empty())
+    return Refuse(key.source(), what + near);
   std::vector<std::string> all;
   for (const KeyRow& row : KeyRows()) all.emplace_back(row.info.name.substr(row.info.name.find('.') + 1));
   if (const std::string near = NearestName(name, all); !near.empty()) {
     return Refuse(key.source(), what + "; did you mean \"" + near + "\" in [" + TableWith(near) + "]?");
   }
-  Refuse(key.source(), what + "; its keys are " + ListNames(siblings) + " (the options of a plugin stand in [plugin.NAME])");
+  Refuse(key.source(), what + "; did you mean one of " + ListNames(siblings) +
+                           "? (the options of a plugin stand in [plugin.NAME])");
 }
 
 void ConfigReader::ReadPins(const toml::node& node) {
   const toml::array* array = node.as_array();
   if (array == nullptr || !(array->empty() || array->is_homogeneous(toml::node_type::table))) {
-    if (Status s = ApplyKey(*FindKeyRow("placement.pin"), config_, ValueOf(node)); !s.ok()) Fail(node.source(), s);
+    if (Status s = ApplyKey(*FindKeyRow("placement.pin"), config_, ValueOf(node)); !s.ok())
+      Fail(node.source(), s);
     return;
   }
   config_.placement.pins.clear();
@@ -225,15 +248,19 @@ void ConfigReader::ReadPin(const toml::table& table) {
     }
     const auto* text = node.as_string();
     if (text == nullptr || text->get().empty()) {
-      Refuse(node.source(), "placement.pin." + name + " = " + Shown(node) + ": must be a text: " + (name == "what" ? "a selector such as \"layers.*.experts\"" : "a device such as \"cpu_avx512:0\""));
+      Refuse(node.source(), "placement.pin." + name + " = " + Shown(node) + ": must be a text: " +
+                                (name == "what" ? "a selector such as \"layers.*.experts\""
+                                                : "a device such as \"cpu_avx512:0\""));
       continue;
     }
     (name == "what" ? pin.what : pin.on) = text->get();
     (name == "what" ? pin.what_position : pin.on_position) = PositionOf(node.source());
   }
   // A key that is there with a wrong value was told of above.
-  if (!table.contains("what")) Refuse(table.source(), "[[placement.pin]] needs what = a selector, e.g. what = \"layers.*.experts\"");
-  if (!table.contains("on")) Refuse(table.source(), "[[placement.pin]] needs on = a device, e.g. on = \"cpu_avx512:0\"");
+  if (!table.contains("what"))
+    Refuse(table.source(), "[[placement.pin]] needs what = a selector, e.g. what = \"layers.*.experts\"");
+  if (!table.contains("on"))
+    Refuse(table.source(), "[[placement.pin]] needs on = a device, e.g. on = \"cpu_avx512:0\"");
   config_.placement.pins.push_back(std::move(pin));
 }
 
@@ -242,7 +269,9 @@ void ConfigReader::ReadPlugins(const toml::table& plugins) {
     const std::string name(key.str());
     const toml::table* table = node.as_table();
     if (table == nullptr) {
-      Refuse(key.source(), "plugin." + Printable(name, 60) + " = " + Shown(node) + ": the options of a plugin stand in a table of their own: write a line [plugin.NAME], and the option below");
+      Refuse(key.source(), "plugin." + Printable(name, 60) + " = " + Shown(node) +
+                               ": the options of a plugin stand in a table of their own: write a line "
+                               "[plugin.NAME], and the option below");
       continue;
     }
     PluginSettings& settings = config_.plugin[name];
@@ -251,25 +280,35 @@ void ConfigReader::ReadPlugins(const toml::table& plugins) {
   }
 }
 
-void ConfigReader::ReadPluginOptions(const std::string& plugin, const std::string& prefix, const toml::table& table, PluginSettings& settings) {
-  for (auto&& [key, node] : table) ReadPluginOption(plugin, prefix + std::string(key.str()), key, node, settings);
+void ConfigReader::ReadPluginOptions(const std::string& plugin, const std::string& prefix,
+                                     const toml::table& table, PluginSettings& settings) {
+  for (auto&& [key, node] : table)
+    ReadPluginOption(plugin, prefix + std::string(key.str()), key, node, settings);
 }
 
-void ConfigReader::ReadPluginOption(const std::string& plugin, const std::string& name, const toml::key& key, const toml::node& node, PluginSettings& settings) {
+void ConfigReader::ReadPluginOption(const std::string& plugin, const std::string& name, const toml::key& key,
+                                    const toml::node& node, PluginSettings& settings) {
   const std::string full_name = "plugin." + Printable(plugin, 60) + "." + Printable(name, 60);
-  if (plugin == "rpc" && (name == "worker" || name.rfind("worker.", 0) == 0)) return Later(key.source(), "[[plugin.rpc.worker]]");
+  if (plugin == "rpc" && (name == "worker" || name.rfind("worker.", 0) == 0))
+    return Later(key.source(), "[[plugin.rpc.worker]]");
   const auto host_keys = HostPluginKeys();
   if (std::find(host_keys.begin(), host_keys.end(), name) != host_keys.end()) {
-    if (Status s = ApplyHostPluginKey(name, settings, full_name, ValueOf(node)); !s.ok()) Fail(node.source(), s);
+    if (Status s = ApplyHostPluginKey(name, settings, full_name, ValueOf(node)); !s.ok())
+      Fail(node.source(), s);
     return;
   }
   if (const toml::table* sub = node.as_table()) return ReadPluginOptions(plugin, name + ".", *sub, settings);
   // What a flag says takes the place of the whole option, also of a list that was longer.
-  std::erase_if(settings.options, [&](const OptionSetting& o) { return o.name == name || o.name.rfind(name + ".", 0) == 0; });
+  std::erase_if(settings.options,
+                [&](const OptionSetting& o) { return o.name == name || o.name.rfind(name + ".", 0) == 0; });
   const toml::array* array = node.as_array();
   if (array == nullptr) {
-    if (node.is_value() && !node.is_date() && !node.is_time() && !node.is_date_time()) return AddOption(name, node, settings);
-    return Refuse(node.source(), full_name + " = " + Shown(node) + ": options are texts, numbers, true or false, and lists of texts; write a text in quotes");
+    if (node.is_value() && !node.is_date() && !node.is_time() && !node.is_date_time())
+      return AddOption(name, node, settings);
+    return Refuse(
+        node.source(),
+        full_name + " = " + Shown(node) +
+            ": options are texts, numbers, true or false, and lists of texts; write a text in quotes");
   }
   for (size_t i = 0; i < array->size(); ++i) {
     const std::string element_name = name + "." + std::to_string(i);
@@ -279,7 +318,8 @@ void ConfigReader::ReadPluginOption(const std::string& plugin, const std::string
     } else if (element.is_string()) {
       AddOption(element_name, element, settings);
     } else {
-      Refuse(element.source(), full_name + ": a list of an option holds texts or tables, not " + Shown(element) + "; write a text in quotes");
+      Refuse(element.source(), full_name + ": a list of an option holds texts or tables, not " +
+                                   Shown(element) + "; write a text in quotes");
     }
   }
 }
@@ -293,61 +333,6 @@ void ConfigReader::AddOption(const std::string& name, const toml::node& node, Pl
   if (const auto* yes = node.as_boolean()) setting.value = yes->get();
   if (const auto* number = node.as_floating_point()) setting.value = number->get();
   settings.options.push_back(std::move(setting));
-}
-
-struct Hint {
-  std::string_view seen;
-  std::string_view fix;
-};
-constexpr Hint kHints[] = {
-    {"redefine existing", "a key or table may stand only once: remove one of the two"},
-    {"not representable", "whole numbers are between -9223372036854775808 and 9223372036854775807"},
-    {"could not determine value type", "a text needs quotes around it"},
-    {"could not be interpreted", "write the number in digits, e.g. 0.5"},
-    {"expected value, saw", "write a value behind the ="},
-    {"expected ']'", "close the table's name with ]"},
-    {"unknown escape", "write \\\\ for a backslash, or put the text in single quotes"},
-    {"end-of-file", "the file ends in the middle of it"},
-};
-
-// The parser names the end of what it read; people look for its beginning.
-TextPosition Beginning(std::string_view text, const toml::parse_error& error) {
-  const TextPosition at{error.source().begin.line, error.source().begin.column};
-  const std::string_view what = error.description();
-  if (what.find("redefine existing") != std::string_view::npos) return KeyInFrontOf(text, at);
-  const size_t open = what.find('\''), close = what.rfind('\'');
-  const bool literal = what.find("not representable") != std::string_view::npos || what.find("could not be interpreted") != std::string_view::npos;
-  if (!literal || open == std::string_view::npos || close <= open || close - open - 1 >= at.column) return at;
-  TextPosition begin{at.line, at.column - static_cast<uint32_t>(close - open - 1)};
-  const TextPosition sign{at.line, begin.column - 1};
-  if (begin.column > 1 && (CharacterAt(text, sign) == '-' || CharacterAt(text, sign) == '+')) begin = sign;
-  return begin;
-}
-
-Status SyntaxError(std::string_view text, const std::string& file, const toml::parse_error& error) {
-  std::string_view what = error.description();
-  constexpr std::string_view kPrefix = "Error while parsing ";
-  if (what.substr(0, kPrefix.size()) == kPrefix) what.remove_prefix(kPrefix.size());
-  std::string_view fix = "this is no TOML";
-  for (const Hint& hint : kHints) {
-    if (what.find(hint.seen) != std::string_view::npos) {
-      fix = hint.fix;
-      break;
-    }
-  }
-  const TextPosition at = Beginning(text, error);
-  return InvalidArgumentError(file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + Printable(what, 200) + "; " + std::string(fix));
-}
-
-// A document, or the message of its first error; toml++ throws, and its exceptions end here.
-StatusOr<toml::table> ParseToml(std::string_view text, const std::string& name) {
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return SyntaxError(text, name, error);
-  } catch (const std::exception& error) {
-    return InvalidArgumentError(name + ": cannot be parsed: " + error.what());
-  }
 }
 
 std::string QuotedToml(std::string_view text) {
@@ -370,7 +355,8 @@ bool IsSettingKey(std::string_view key) {
   if (key.empty() || key.size() > 256 || key.front() == '.' || key.back() == '.') return false;
   if (key.find("..") != std::string_view::npos || std::count(key.begin(), key.end(), '.') > 16) return false;
   return std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
   });
 }
 
@@ -383,7 +369,8 @@ bool IsTomlValue(std::string_view document, std::string_view value) {
 
 }  // namespace
 
-Status ReadConfigText(std::string_view text, const std::string& file_name, const std::string& folder, Config* config) {
+Status ReadConfigText(std::string_view text, const std::string& file_name, const std::string& folder,
+                      Config* config) {
   MOTLEY_RETURN_IF_ERROR(CheckConfigText(text, file_name));
   MOTLEY_ASSIGN_OR_RETURN(const toml::table document, ParseToml(text, file_name));
   const Source source{file_name, true, folder};
@@ -392,9 +379,11 @@ Status ReadConfigText(std::string_view text, const std::string& file_name, const
   return reader.Finish();
 }
 
-Status ReadConfigSetting(std::string_view key, std::string_view value, const std::string& position, Config* config) {
+Status ReadConfigSetting(std::string_view key, std::string_view value, const std::string& position,
+                         Config* config) {
   if (!IsSettingKey(key)) {
-    return InvalidArgumentError(position + ": \"" + Printable(key, 60) + "\" is no key: write TABLE.KEY=VALUE, e.g. --set model.context=4096");
+    return InvalidArgumentError(position + ": \"" + Printable(key, 60) +
+                                "\" is no key: write TABLE.KEY=VALUE, e.g. --set model.context=4096");
   }
   const KeyRow* row = FindKeyRow(key);
   const bool is_text = row != nullptr && row->type == KeyType::kText;
@@ -404,7 +393,9 @@ Status ReadConfigSetting(std::string_view key, std::string_view value, const std
   if ((is_text && !quoted) || !IsTomlValue(document, value)) document = prefix + QuotedToml(value);
   if (Status s = CheckConfigText(document, position); !s.ok()) return s;
   const auto parsed = ParseToml(document, position);
-  if (!parsed.ok()) return InvalidArgumentError(position + ": " + Printable(key, 60) + " = " + Printable(value, 60) + ": is no TOML value; put a text in quotes");
+  if (!parsed.ok())
+    return InvalidArgumentError(position + ": " + Printable(key, 60) + " = " + Printable(value, 60) +
+                                ": is no TOML value; put a text in quotes");
   const Source source{position, false, ""};
   ConfigReader reader(source, *config);
   reader.Read(*parsed);

@@ -1,5 +1,4 @@
-// ConfigReader: a parsed TOML document, key by key, into a Config. Inside core/engine only; the one place that
-// includes toml++.
+// ConfigReader: a parsed TOML document, key by key, into a Config. Inside core/engine only.
 #pragma once
 
 #include <string>
@@ -11,9 +10,11 @@
 namespace motley {
 
 // A whole file. `folder` is what relative paths start from.
-Status ReadConfigText(std::string_view text, const std::string& file_name, const std::string& folder, Config* config);
+Status ReadConfigText(std::string_view text, const std::string& file_name, const std::string& folder,
+                      Config* config);
 
 // One key and its value, which need no quotes around a text. `position` is what an error begins with.
-Status ReadConfigSetting(std::string_view key, std::string_view value, const std::string& position, Config* config);
+Status ReadConfigSetting(std::string_view key, std::string_view value, const std::string& position,
+                         Config* config);
 
 }  // namespace motley

@@ -14,7 +14,8 @@ constexpr uint32_t kMaxDots = 32;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 Status At(const std::string& file, TextPosition position, const std::string& what) {
-  return InvalidArgumentError(file + ":" + std::to_string(position.line) + ":" + std::to_string(position.column) + ": " + what);
+  return InvalidArgumentError(file + ":" + std::to_string(position.line) + ":" +
+                              std::to_string(position.column) + ": " + what);
 }
 
 // Walks over a text whose UTF-8 is valid, keeping the position.
@@ -86,8 +87,12 @@ Status CheckNesting(std::string_view text, const std::string& file) {
     if ((c == ']' || c == '}') && brackets > 0) --brackets;
     if (c == '.') ++dots;
     if (c == '=' || c == ',' || c == '\n' || c == '[' || c == '{') dots = 0;
-    if (brackets > kMaxBrackets) return At(file, cursor.position(), "nested too deeply: " + std::to_string(kMaxBrackets) + " brackets are the most");
-    if (dots > kMaxDots) return At(file, cursor.position(), "nested too deeply: a key has at most " + std::to_string(kMaxDots) + " dots");
+    if (brackets > kMaxBrackets)
+      return At(file, cursor.position(),
+                "nested too deeply: " + std::to_string(kMaxBrackets) + " brackets are the most");
+    if (dots > kMaxDots)
+      return At(file, cursor.position(),
+                "nested too deeply: a key has at most " + std::to_string(kMaxDots) + " dots");
     cursor.Skip();
   }
   return OkStatus();
@@ -100,7 +105,8 @@ Status CheckUtf8(std::string_view text, const std::string& file) {
   TextPosition position;
   for (size_t i = text.substr(0, 3) == kByteOrderMark ? 3 : 0; i < text.size();) {
     const Utf8Step step = NextUtf8(text.substr(i));
-    if (step.kind != Utf8Step::kCharacter) return At(file, position, "the file is no valid UTF-8 here: save it as UTF-8");
+    if (step.kind != Utf8Step::kCharacter)
+      return At(file, position, "the file is no valid UTF-8 here: save it as UTF-8");
     if (text[i] == '\n') {
       position = {position.line + 1, 1};
     } else {
@@ -128,7 +134,8 @@ std::string LineAsBytes(std::string_view text, uint32_t line) {
 
 Status CheckConfigText(std::string_view text, const std::string& file_name) {
   if (text.size() > kMaxConfigBytes) {
-    return InvalidArgumentError(file_name + ": larger than " + std::to_string(kMaxConfigBytes) + " bytes: no configuration is; name another file");
+    return InvalidArgumentError(file_name + ": larger than " + std::to_string(kMaxConfigBytes) +
+                                " bytes: no configuration is; name another file");
   }
   MOTLEY_RETURN_IF_ERROR(CheckUtf8(text, file_name));
   return CheckNesting(text, file_name);

@@ -14,12 +14,12 @@ struct TextPosition {
   uint32_t column = 1;  // in characters
 };
 
-// UTF-8, no more than kMaxConfigBytes, and nothing nested so deeply that a parser's recursion could run out of
-// stack: brackets, and the dots of keys. A byte order mark in front is fine.
+// UTF-8, no more than kMaxConfigBytes, and nothing nested so deeply that a parser's recursion could run out
+// of stack: brackets, and the dots of keys. A byte order mark in front is fine.
 Status CheckConfigText(std::string_view text, const std::string& file_name);
 
-// Where the key stands whose value begins at `value` ("key = value" on one line); `value` itself where no key is
-// found in front of it.
+// Where the key stands whose value begins at `value` ("key = value" on one line); `value` itself where no key
+// is found in front of it.
 TextPosition KeyInFrontOf(std::string_view text, TextPosition value);
 
 // The line's character at `position`, as a byte; 0 where there is none.

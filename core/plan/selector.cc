@@ -9,14 +9,16 @@
 namespace motley {
 namespace {
 
-constexpr std::array<PartKind, 6> kLayerKinds{PartKind::kAttention, PartKind::kFfn, PartKind::kRouter,
+constexpr std::array<PartKind, 6> kLayerKinds{PartKind::kAttention,     PartKind::kFfn,     PartKind::kRouter,
                                               PartKind::kSharedExperts, PartKind::kExperts, PartKind::kKv};
-constexpr std::string_view kForms = "embed, head, layers.7, layers.10-19 or layers.*, then optionally "
-                                    ".attention, .ffn, .router, .shared_experts, .experts, .experts.0-31 or .kv";
+constexpr std::string_view kForms =
+    "embed, head, layers.7, layers.10-19 or layers.*, then optionally "
+    ".attention, .ffn, .router, .shared_experts, .experts, .experts.0-31 or .kv";
 
 // A text from outside may be long; its beginning is enough to find it.
 std::string Quote(std::string_view text) {
-  return text.size() > 80 ? "\"" + std::string(text.substr(0, 80)) + "...\"" : "\"" + std::string(text) + "\"";
+  return text.size() > 80 ? "\"" + std::string(text.substr(0, 80)) + "...\""
+                          : "\"" + std::string(text) + "\"";
 }
 
 Status BadSelector(std::string_view text, const std::string& why) {
@@ -52,12 +54,13 @@ StatusOr<Selector::Range> ReadRange(std::string_view whole, std::string_view tex
   const auto first = ReadNumber(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : ReadNumber(text.substr(dash + 1));
   if (!first || !last) {
-    return BadSelector(whole, Quote(text) + " is no " + std::string(noun) + ": write a number (7), a range (10-19, both ends included)" +
+    return BadSelector(whole, Quote(text) + " is no " + std::string(noun) +
+                                  ": write a number (7), a range (10-19, both ends included)" +
                                   (noun == "layer" ? " or *" : " or leave it out for all"));
   }
   if (*first > *last) {
-    return BadSelector(whole, "the range " + std::string(text) + " ends before it begins: write " + std::to_string(*last) + "-" +
-                                  std::to_string(*first));
+    return BadSelector(whole, "the range " + std::string(text) + " ends before it begins: write " +
+                                  std::to_string(*last) + "-" + std::to_string(*first));
   }
   return Selector::Range{*first, *last};
 }
@@ -114,7 +117,9 @@ bool Touches(const Selector& selector, const Part& part) {
 }
 
 // Whether the selector covers expert `expert` of a kExperts part that it touches.
-bool CoversExpert(const Selector& selector, uint32_t expert) { return Contains(selector.experts, expert); }
+bool CoversExpert(const Selector& selector, uint32_t expert) {
+  return Contains(selector.experts, expert);
+}
 
 Status CheckRanges(const Selector& selector, const PartList& model) {
   if (selector.layers) {
@@ -122,23 +127,28 @@ Status CheckRanges(const Selector& selector, const PartList& model) {
     if (count == 0) return BadSelector(ToString(selector), "the model has no layers");
     if (selector.layers->last >= count) {
       const bool apart = selector.layers->first >= count;
-      return BadSelector(ToString(selector), std::string(apart ? "outside the model" : "partly outside the model") + ", whose layers are 0-" +
-                                                 std::to_string(count - 1));
+      return BadSelector(ToString(selector),
+                         std::string(apart ? "outside the model" : "partly outside the model") +
+                             ", whose layers are 0-" + std::to_string(count - 1));
     }
   }
   if (selector.experts) {
     for (const Part& part : model) {
-      if (part.kind != PartKind::kExperts || !Contains(selector.layers, static_cast<uint32_t>(part.layer))) continue;
+      if (part.kind != PartKind::kExperts || !Contains(selector.layers, static_cast<uint32_t>(part.layer)))
+        continue;
       if (selector.experts->last < part.expert_end) continue;
       const bool apart = selector.experts->first >= part.expert_end;
-      return BadSelector(ToString(selector), std::string(apart ? "" : "partly ") + "outside the experts of layer " + std::to_string(part.layer) +
-                                                 ", which are 0-" + std::to_string(part.expert_end - 1));
+      return BadSelector(ToString(selector), std::string(apart ? "" : "partly ") +
+                                                 "outside the experts of layer " +
+                                                 std::to_string(part.layer) + ", which are 0-" +
+                                                 std::to_string(part.expert_end - 1));
     }
   }
   return OkStatus();
 }
 
-// Why nothing matched, and what would: the parts that the chosen layers do have, and where the wanted part is.
+// Why nothing matched, and what would: the parts that the chosen layers do have, and where the wanted part
+// is.
 Status NothingMatches(const Selector& selector, const PartList& model) {
   std::vector<std::string> there;
   int32_t elsewhere = -1;
@@ -153,13 +163,16 @@ Status NothingMatches(const Selector& selector, const PartList& model) {
   if (selector.scope != Selector::Scope::kLayers) {
     why += "the model has no such part";
   } else if (elsewhere >= 0) {
-    why += "these layers have no " + wanted + ", they have " + ListNames(there) + "; did you mean \"layers." + std::to_string(elsewhere) + "." + wanted + "\"?";
+    why += "these layers have no " + wanted + ", they have " + ListNames(there) + "; did you mean \"layers." +
+           std::to_string(elsewhere) + "." + wanted + "\"?";
   } else if (there.empty()) {
     why += "the model has no layers";
   } else {
     why += "the model has no " + wanted + "; its layers have " + ListNames(there);
-    const bool sparse = selector.part == PartKind::kExperts || selector.part == PartKind::kRouter || selector.part == PartKind::kSharedExperts;
-    if (sparse && std::find(there.begin(), there.end(), "ffn") != there.end()) why += "; did you mean \"" + std::string("layers.*.ffn") + "\"?";
+    const bool sparse = selector.part == PartKind::kExperts || selector.part == PartKind::kRouter ||
+                        selector.part == PartKind::kSharedExperts;
+    if (sparse && std::find(there.begin(), there.end(), "ffn") != there.end())
+      why += "; did you mean \"" + std::string("layers.*.ffn") + "\"?";
   }
   return BadSelector(ToString(selector), why);
 }
@@ -167,7 +180,7 @@ Status NothingMatches(const Selector& selector, const PartList& model) {
 // The order in which pins win: the greater key beats the lesser.
 struct Rank {
   bool from_flag;
-  uint32_t words;        // how far into a layer the selector names
+  uint32_t words;         // how far into a layer the selector names
   uint32_t fewer_layers;  // greater where fewer layers are named
   size_t index;
 };
@@ -196,7 +209,8 @@ int32_t Winner(const std::vector<RankedPin>& pins, const Part& part, std::option
   for (size_t i = 0; i < pins.size(); ++i) {
     if (!Touches(pins[i].selector, part)) continue;
     if (expert && !CoversExpert(pins[i].selector, *expert)) continue;
-    if (winner < 0 || Beats(pins[i].rank, pins[static_cast<size_t>(winner)].rank)) winner = static_cast<int32_t>(i);
+    if (winner < 0 || Beats(pins[i].rank, pins[static_cast<size_t>(winner)].rank))
+      winner = static_cast<int32_t>(i);
   }
   return winner;
 }
@@ -225,7 +239,9 @@ void AppendExperts(const std::vector<RankedPin>& pins, const Part& part, std::ve
   }
 }
 
-std::string Described(const Pin& pin) { return (pin.origin.empty() ? "" : pin.origin + ": ") + "pin " + pin.selector + " = " + pin.device; }
+std::string Described(const Pin& pin) {
+  return (pin.origin.empty() ? "" : pin.origin + ": ") + "pin " + pin.selector + " = " + pin.device;
+}
 
 }  // namespace
 
@@ -240,7 +256,8 @@ StatusOr<Selector> ParseSelector(std::string_view text) {
   if (words[0] != "layers") {
     return BadSelector(text, UnknownStart(words[0]));
   }
-  if (words.size() < 2 || words[1].empty()) return BadSelector(text, "which layers? Write layers.7, layers.10-19 or layers.*");
+  if (words.size() < 2 || words[1].empty())
+    return BadSelector(text, "which layers? Write layers.7, layers.10-19 or layers.*");
   selector.scope = Selector::Scope::kLayers;
   if (words[1] != "*") {
     MOTLEY_ASSIGN_OR_RETURN(selector.layers, ReadRange(text, words[1], "layer"));
@@ -249,7 +266,9 @@ StatusOr<Selector> ParseSelector(std::string_view text) {
   MOTLEY_ASSIGN_OR_RETURN(selector.part, ReadKind(text, words[2]));
   if (words.size() == 3) return selector;
   if (*selector.part != PartKind::kExperts || words.size() > 4) {
-    return BadSelector(text, "nothing stands behind \"" + words[2] + "\"" + (selector.part == PartKind::kExperts ? " and its range" : "") + ": write " + std::string(kForms));
+    return BadSelector(text, "nothing stands behind \"" + words[2] + "\"" +
+                                 (selector.part == PartKind::kExperts ? " and its range" : "") + ": write " +
+                                 std::string(kForms));
   }
   if (words[3] != "*") {
     MOTLEY_ASSIGN_OR_RETURN(selector.experts, ReadRange(text, words[3], "expert"));
@@ -259,7 +278,8 @@ StatusOr<Selector> ParseSelector(std::string_view text) {
 
 std::string ToString(const Selector& selector) {
   const auto range = [](const Selector::Range& r) {
-    return r.first == r.last ? std::to_string(r.first) : std::to_string(r.first) + "-" + std::to_string(r.last);
+    return r.first == r.last ? std::to_string(r.first)
+                             : std::to_string(r.first) + "-" + std::to_string(r.last);
   };
   if (selector.scope == Selector::Scope::kEmbed) return "embed";
   if (selector.scope == Selector::Scope::kHead) return "head";
@@ -285,10 +305,12 @@ Status CheckDeviceName(std::string_view device, std::span<const std::string> dev
   if (devices.empty()) return NotFoundError(message + ": no device was found; motley devices says why");
   const std::string suggestion = DidYouMean(device, devices);
   if (!suggestion.empty()) return NotFoundError(message + suggestion);
-  return NotFoundError(message + ": the devices are " + ListNames(devices) + "; did you mean \"" + devices[0] + "\"?");
+  return NotFoundError(message + ": the devices are " + ListNames(devices) + "; did you mean \"" +
+                       devices[0] + "\"?");
 }
 
-StatusOr<PinnedModel> ApplyPins(std::span<const Pin> pins, const PartList& model, std::span<const std::string> devices) {
+StatusOr<PinnedModel> ApplyPins(std::span<const Pin> pins, const PartList& model,
+                                std::span<const std::string> devices) {
   PinnedModel result;
   std::vector<RankedPin> ranked;
   const uint32_t layer_count = LayerCount(model);

@@ -3,8 +3,8 @@
 //   embed   head   layers.7   layers.10-19 (inclusive)   layers.*
 //   and behind a layer: .attention .ffn .router .shared_experts .experts .experts.0-31 .kv
 //
-// A selector is no pattern over text: layers.1 is layer 1, never layers 10 to 19. A selector that matches nothing,
-// a range that is partly outside the model and an unknown device are errors, each with a suggestion.
+// A selector is no pattern over text: layers.1 is layer 1, never layers 10 to 19. A selector that matches
+// nothing, a range that is partly outside the model and an unknown device are errors, each with a suggestion.
 // Pure functions over plain data, any thread.
 #pragma once
 
@@ -28,22 +28,23 @@ struct Selector {
   };
 
   Scope scope = Scope::kEmbed;
-  std::optional<Range> layers;    // kLayers: absent means every layer
-  std::optional<PartKind> part;   // kLayers: absent means every part of the layer
-  std::optional<Range> experts;   // part kExperts: absent means every expert
+  std::optional<Range> layers;   // kLayers: absent means every layer
+  std::optional<PartKind> part;  // kLayers: absent means every part of the layer
+  std::optional<Range> experts;  // part kExperts: absent means every expert
 };
 
 StatusOr<Selector> ParseSelector(std::string_view text);
 std::string ToString(const Selector& selector);
 
-// The parts of `model` that the selector touches, as indices. Errors: nothing matches; a range partly outside.
+// The parts of `model` that the selector touches, as indices. Errors: nothing matches; a range partly
+// outside.
 StatusOr<std::vector<uint32_t>> MatchSelector(const Selector& selector, const PartList& model);
 
 // A wish of the operator: what goes where.
 struct Pin {
   std::string selector;
   std::string device;
-  std::string origin;     // where it was written, for messages: "motley.toml:12:8", "--pin"
+  std::string origin;      // where it was written, for messages: "motley.toml:12:8", "--pin"
   bool from_flag = false;  // every pin of the command line beats every pin of the file
 };
 
@@ -53,9 +54,9 @@ struct PinnedPart {
 };
 
 struct PinnedModel {
-  std::vector<PinnedPart> parts;     // the model's parts in order, experts cut where pins cut them
-  std::vector<uint32_t> matches;     // a pin: how many of the model's parts its selector touches
-  std::vector<uint32_t> deciding;    // a pin: in how many of them it wins (0: later pins override all of it)
+  std::vector<PinnedPart> parts;   // the model's parts in order, experts cut where pins cut them
+  std::vector<uint32_t> matches;   // a pin: how many of the model's parts its selector touches
+  std::vector<uint32_t> deciding;  // a pin: in how many of them it wins (0: later pins override all of it)
 };
 
 // Which pin decides each part. Flags beat the file; then the pin that names more parts of a layer wins
@@ -67,8 +68,8 @@ StatusOr<PinnedModel> ApplyPins(std::span<const Pin> pins, const PartList& model
 // INVALID_ARGUMENT with a suggestion where `device` is none of `devices`.
 Status CheckDeviceName(std::string_view device, std::span<const std::string> devices);
 
-// A placement in as few lines as selectors allow: the other way round from ApplyPins. Pinning these lines gives
-// the same placement again.
+// A placement in as few lines as selectors allow: the other way round from ApplyPins. Pinning these lines
+// gives the same placement again.
 struct PlacedPart {
   Part part;
   std::string device;

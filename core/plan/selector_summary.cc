@@ -11,14 +11,15 @@ namespace {
 // One layer's parts in order: a part's name behind the layer ("experts.0-31", "attention") and its device.
 struct LayerLines {
   int32_t layer = 0;
-  std::string base;                            // device of the line "layers.N"
-  std::map<std::string, std::string> others;   // part name -> device, where it isn't the base's
-  std::set<std::string> kinds;                 // every part's kind, by name
+  std::string base;                           // device of the line "layers.N"
+  std::map<std::string, std::string> others;  // part name -> device, where it isn't the base's
+  std::set<std::string> kinds;                // every part's kind, by name
 };
 
 std::string NameInLayer(const Part& part, bool split) {
   std::string name(PartKindName(part.kind));
-  if (part.kind == PartKind::kExperts && split) name += "." + std::to_string(part.expert_begin) + "-" + std::to_string(part.expert_end - 1);
+  if (part.kind == PartKind::kExperts && split)
+    name += "." + std::to_string(part.expert_begin) + "-" + std::to_string(part.expert_end - 1);
   return name;
 }
 
@@ -44,7 +45,8 @@ std::vector<LayerLines> LayersOf(std::span<const PlacedPart> parts) {
 }
 
 // "layers.*" where the layers outside [first, last] have no part `name` ("" = any part) that it could hit.
-std::string LayersSelector(const std::vector<LayerLines>& layers, size_t first, size_t last, const std::string& name) {
+std::string LayersSelector(const std::vector<LayerLines>& layers, size_t first, size_t last,
+                           const std::string& name) {
   const std::string kind = name.substr(0, name.find('.'));
   const auto hit = [&](const LayerLines& layer) { return name.empty() || layer.kinds.count(kind) != 0; };
   if (std::none_of(layers.begin(), layers.begin() + static_cast<ptrdiff_t>(first), hit) &&

@@ -30,6 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(config->model.sequences >= 1 && config->kv.page_tokens >= 1 && config->schedule.step_tokens >= 1);
   }
   motley::Config settings;
-  if (const motley::Status status = motley::ApplySetting(settings, text); !status.ok()) CheckError(status, "--set");
+  if (const motley::Status status = motley::ApplySetting(settings, text); !status.ok())
+    CheckError(status, "--set");
   return 0;
 }

@@ -74,10 +74,13 @@ TEST_F(Launcher, HelpTeachesAndVersionTells) {
   const ChildResult help = Motley({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* word : {"run", "plan", "devices", "plugins", "bench", "inspect", "check", "tokenize", "logits", "perplexity", "Examples", "130"}) EXPECT_HAS(help.out, word);
+  for (const char* word : {"run", "plan", "devices", "plugins", "bench", "inspect", "check", "tokenize",
+                           "logits", "perplexity", "Examples", "130"})
+    EXPECT_HAS(help.out, word);
   const ChildResult run = Motley({"run", "--help"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* word : {"motley run", "--temperature", "--pin", "--stop", "Examples"}) EXPECT_HAS(run.out, word);
+  for (const char* word : {"motley run", "--temperature", "--pin", "--stop", "Examples"})
+    EXPECT_HAS(run.out, word);
   EXPECT_HAS(Motley({"--version"}).out, "motley 0.");
 }
 
@@ -128,10 +131,19 @@ TEST_F(Launcher, WrongUsageIsExitCode2AndSaysWhatWasMeant) {
 }
 
 TEST_F(Launcher, WithJsonEveryFailureIsAnObjectOnStdoutAndTextOnStderr) {
-  const std::vector<std::string> commands[] = {
-      {"rn"}, {"worker"}, {"run", "hi"}, {"plan", "-m", "nope.gguf"}, {"devices", "--plugin-path", "/nope"}, {"plugins", "nope"}, {"bench", "-m", "nope.gguf"},
-      {"inspect", "nope.gguf"}, {"check", "nope.toml"}, {"tokenize", "-m", "nope.gguf", "--text", "x"}, {"logits", "-m", "nope.gguf", "--tokens", "1", "-o", "x.npy"},
-      {"perplexity", "-m", "nope.gguf", "-f", "nope.txt"}, {"run", "--nope"}};
+  const std::vector<std::string> commands[] = {{"rn"},
+                                               {"worker"},
+                                               {"run", "hi"},
+                                               {"plan", "-m", "nope.gguf"},
+                                               {"devices", "--plugin-path", "/nope"},
+                                               {"plugins", "nope"},
+                                               {"bench", "-m", "nope.gguf"},
+                                               {"inspect", "nope.gguf"},
+                                               {"check", "nope.toml"},
+                                               {"tokenize", "-m", "nope.gguf", "--text", "x"},
+                                               {"logits", "-m", "nope.gguf", "--tokens", "1", "-o", "x.npy"},
+                                               {"perplexity", "-m", "nope.gguf", "-f", "nope.txt"},
+                                               {"run", "--nope"}};
   for (std::vector<std::string> args : commands) {
     args.push_back("--json");
     const ChildResult result = Motley(args);
@@ -139,7 +151,9 @@ TEST_F(Launcher, WithJsonEveryFailureIsAnObjectOnStdoutAndTextOnStderr) {
     const auto objects = JsonLines(result.out);
     ASSERT_EQ(objects.size(), 1u) << args[0] << ": " << result.out;
     EXPECT_EQ(Text(objects[0], "type"), "error");
-    EXPECT_TRUE(Text(objects[0], "code") == "NOT_FOUND" || Text(objects[0], "code") == "INVALID_ARGUMENT" || Text(objects[0], "code") == "UNIMPLEMENTED") << result.out;
+    EXPECT_TRUE(Text(objects[0], "code") == "NOT_FOUND" || Text(objects[0], "code") == "INVALID_ARGUMENT" ||
+                Text(objects[0], "code") == "UNIMPLEMENTED")
+        << result.out;
     EXPECT_FALSE(Text(objects[0], "message").empty());
     EXPECT_HAS(result.err, Text(objects[0], "message"));
   }
@@ -171,7 +185,9 @@ TEST_F(Launcher, TokenizePrintsIdsAloneAndTakesExactBytes) {
   const auto objects = JsonLines(Motley({"tokenize", "-m", model_, "-f", "-", "--json"}, options).out);
   ASSERT_EQ(objects.size(), 1u);
   std::string joined;
-  for (const auto& piece : objects[0].at("pieces").as_array()) joined += piece.as_string().c_str() == std::string() ? std::string(1, '\0') : std::string(piece.as_string());
+  for (const auto& piece : objects[0].at("pieces").as_array())
+    joined +=
+        piece.as_string().c_str() == std::string() ? std::string(1, '\0') : std::string(piece.as_string());
   EXPECT_EQ(joined, std::string("a\0b\xEF\xBF\xBD\n", 7));  // a byte that is no UTF-8 is shown as U+FFFD
   EXPECT_EQ(objects[0].at("tokens").as_array().size(), objects[0].at("pieces").as_array().size());
 }
@@ -179,7 +195,8 @@ TEST_F(Launcher, TokenizePrintsIdsAloneAndTakesExactBytes) {
 TEST_F(Launcher, InspectTellsWhatTheFileHolds) {
   const ChildResult text = Motley({"inspect", model_});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  for (const char* part : {"llama.block_count", "token_embd.weight", "pre-tokenizer smollm", "320 tokens"}) EXPECT_HAS(text.out, part);
+  for (const char* part : {"llama.block_count", "token_embd.weight", "pre-tokenizer smollm", "320 tokens"})
+    EXPECT_HAS(text.out, part);
   EXPECT_EQ(text.out.find('\x1b'), std::string::npos);  // no colour in a pipe
   const auto objects = JsonLines(Motley({"inspect", model_, "--json"}).out);
   ASSERT_EQ(objects.size(), 1u);
@@ -194,13 +211,16 @@ TEST_F(Launcher, DevicesAndPluginsNameWhatWasFound) {
   bool found = false;
   for (const auto& device : devices[0].at("devices").as_array()) {
     found = found || Text(device.as_object(), "name") == "ref:0";
-    EXPECT_TRUE(device.as_object().contains("kind") && device.as_object().contains("arch") && device.as_object().contains("memory_bytes"));
+    EXPECT_TRUE(device.as_object().contains("kind") && device.as_object().contains("arch") &&
+                device.as_object().contains("memory_bytes"));
   }
   EXPECT_TRUE(found);
   // A plugin that cannot be used is there too, by name and with its reason.
-  dir_.Write("plugins/broken.plugin.toml", "library = \"broken.so\"\nabi = \"0.1\"\narch = \"z80\"\nkind = \"cpu\"\n");
+  dir_.Write("plugins/broken.plugin.toml",
+             "library = \"broken.so\"\nabi = \"0.1\"\narch = \"z80\"\nkind = \"cpu\"\n");
   std::filesystem::permissions(dir_.path() / "plugins", std::filesystem::perms::owner_all);
-  const auto skipped = JsonLines(Motley({"devices", "--json", "--plugin-path", (dir_.path() / "plugins").string()}).out);
+  const auto skipped =
+      JsonLines(Motley({"devices", "--json", "--plugin-path", (dir_.path() / "plugins").string()}).out);
   ASSERT_EQ(skipped.size(), 1u);
   ASSERT_GE(skipped[0].at("skipped").as_array().size(), 1u);
   EXPECT_EQ(Text(skipped[0].at("skipped").at(0).as_object(), "plugin"), "broken");
@@ -216,9 +236,12 @@ TEST_F(Launcher, PlanPrintsBytesPinsAndATomlThatLeadsToTheSamePlan) {
   const auto objects = JsonLines(json.out);
   ASSERT_EQ(objects.size(), 1u);
   EXPECT_TRUE(objects[0].at("fits").as_bool());
-  for (const char* key : {"name", "pool", "weights_bytes", "kv_bytes", "workspace_bytes", "margin_bytes", "capacity_bytes"}) EXPECT_TRUE(objects[0].at("devices").at(0).as_object().contains(key)) << key;
+  for (const char* key :
+       {"name", "pool", "weights_bytes", "kv_bytes", "workspace_bytes", "margin_bytes", "capacity_bytes"})
+    EXPECT_TRUE(objects[0].at("devices").at(0).as_object().contains(key)) << key;
   EXPECT_GT(objects[0].at("devices").at(0).at("weights_bytes").as_int64(), 0);
-  EXPECT_EQ(objects[0].at("pins").at(0).at("matches").as_int64(), 3);  // attention, ffn, kv of layer 1, not of 10 to 19
+  EXPECT_EQ(objects[0].at("pins").at(0).at("matches").as_int64(),
+            3);  // attention, ffn, kv of layer 1, not of 10 to 19
   const ChildResult text = Motley(On("plan", {"--pin", "layers.1=ref:0", "--explain"}));
   EXPECT_HAS(text.out, "pin layers.1 = ref:0: 3 parts");
   const ChildResult toml = Motley(On("plan", {"--toml"}));
@@ -229,7 +252,9 @@ TEST_F(Launcher, PlanPrintsBytesPinsAndATomlThatLeadsToTheSamePlan) {
 }
 
 TEST_F(Launcher, CheckReadsNoWeightsAndReportsPins) {
-  const std::string file = dir_.Write("m.toml", "[model]\npath = \"tiny.gguf\"\n[[placement.pin]]\nwhat = \"layers.*.ffn\"\non = \"ref:0\"\n");
+  const std::string file = dir_.Write(
+      "m.toml",
+      "[model]\npath = \"tiny.gguf\"\n[[placement.pin]]\nwhat = \"layers.*.ffn\"\non = \"ref:0\"\n");
   const ChildResult text = Motley({"check", file});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_HAS(text.out, "ok");
@@ -238,7 +263,8 @@ TEST_F(Launcher, CheckReadsNoWeightsAndReportsPins) {
   EXPECT_GT(objects[0].at("pins").at(0).at("matches").as_int64(), 0);
   const std::string bare = dir_.Write("bare.toml", "[kv]\npage_tokens = 16\n");
   EXPECT_HAS(Motley({"check", bare}).out, "names no model");
-  const std::string unknown = dir_.Write("unknown.toml", "[model]\npath = \"tiny.gguf\"\n[[placement.pin]]\nwhat = \"head\"\non = \"CUDA9\"\n");
+  const std::string unknown = dir_.Write(
+      "unknown.toml", "[model]\npath = \"tiny.gguf\"\n[[placement.pin]]\nwhat = \"head\"\non = \"CUDA9\"\n");
   const ChildResult refused = Motley({"check", unknown});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_HAS(refused.err, "unknown.toml:5:6");
@@ -316,7 +342,8 @@ std::vector<float> ReadNpy(const std::string& path, std::string* header) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (bytes.size() < 64 || bytes.compare(0, 6, "\x93NUMPY") != 0) return {};
-  const size_t begin = 10 + static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
+  const size_t begin =
+      10 + static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
   *header = bytes.substr(10, begin - 10);
   std::vector<float> values((bytes.size() - begin) / sizeof(float));
   std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(float));
@@ -352,7 +379,8 @@ TEST_F(Launcher, LogitsAndPerplexityAgree) {
   const auto perplexity = JsonLines(Motley(On("perplexity", {"-f", file, "--json"})).out);
   ASSERT_EQ(perplexity.size(), 1u);
   EXPECT_EQ(perplexity[0].at("tokens").as_int64(), static_cast<int64_t>(ids.size()) - 1);
-  EXPECT_NEAR(perplexity[0].at("perplexity").as_double(), std::exp(sum / static_cast<double>(ids.size() - 1)), 1e-6 * std::exp(sum / static_cast<double>(ids.size() - 1)));
+  EXPECT_NEAR(perplexity[0].at("perplexity").as_double(), std::exp(sum / static_cast<double>(ids.size() - 1)),
+              1e-6 * std::exp(sum / static_cast<double>(ids.size() - 1)));
   // In windows of 8 each window's first token is not scored.
   const auto windows = JsonLines(Motley(On("perplexity", {"-f", file, "--json", "--context", "8"})).out);
   ASSERT_EQ(windows.size(), 1u);
@@ -362,25 +390,30 @@ TEST_F(Launcher, LogitsAndPerplexityAgree) {
 TEST_F(Launcher, AFailedCommandLeavesNoFileBehind) {
   const std::string out = (dir_.path() / "half.npy").string();
   EXPECT_EQ(Motley(On("logits", {"--tokens", "1 2 999999", "-o", out})).exit_code, 2);
-  for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) EXPECT_EQ(entry.path().filename().string().find("half.npy"), std::string::npos) << entry.path();
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
+    EXPECT_EQ(entry.path().filename().string().find("half.npy"), std::string::npos) << entry.path();
 }
 
 TEST_F(Launcher, BenchCountsNoAllocationsInADecodeStep) {
-  const ChildResult result = Motley(On("bench", {"--prefill", "16", "--decode", "16", "--repeat", "2", "--json"}));
+  const ChildResult result =
+      Motley(On("bench", {"--prefill", "16", "--decode", "16", "--repeat", "2", "--json"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const auto objects = JsonLines(result.out);
   ASSERT_EQ(objects.size(), 1u);
-  for (const char* key : {"prefill_tokens_per_s", "decode_tokens_per_s", "read_bytes_per_s", "bandwidth_bytes_per_s", "fraction", "bytes_per_token"}) {
+  for (const char* key : {"prefill_tokens_per_s", "decode_tokens_per_s", "read_bytes_per_s",
+                          "bandwidth_bytes_per_s", "fraction", "bytes_per_token"}) {
     ASSERT_TRUE(objects[0].contains(key)) << key;
     EXPECT_GT(objects[0].at(key).as_double(), 0) << key;
   }
-  if (!objects[0].contains("allocations_per_decode_step")) GTEST_SKIP() << "this build does not count allocations";
+  if (!objects[0].contains("allocations_per_decode_step"))
+    GTEST_SKIP() << "this build does not count allocations";
   EXPECT_GT(objects[0].at("allocations").as_int64(), 1000);  // the counter does count
   EXPECT_EQ(objects[0].at("allocations_per_decode_step").as_double(), 0);
 }
 
 TEST_F(Launcher, BenchMeasuresOneLinearOp) {
-  const ChildResult result = Motley({"bench", "--op", "linear", "--format", "Q4_K", "--rows", "512", "--cols", "512", "--device", "ref:0", "--json"});
+  const ChildResult result = Motley({"bench", "--op", "linear", "--format", "Q4_K", "--rows", "512", "--cols",
+                                     "512", "--device", "ref:0", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const auto objects = JsonLines(result.out);
   ASSERT_EQ(objects.size(), 1u);

@@ -33,7 +33,8 @@ struct Pipe {
   }
 };
 
-[[noreturn]] void BecomeChild(const std::vector<std::string>& command, const ChildOptions& options, const Pipe& in, const Pipe& out, const Pipe& err) {
+[[noreturn]] void BecomeChild(const std::vector<std::string>& command, const ChildOptions& options,
+                              const Pipe& in, const Pipe& out, const Pipe& err) {
   dup2(in.read_end, STDIN_FILENO);
   int out_fd = out.write_end;
   if (!options.stdout_path.empty()) out_fd = open(options.stdout_path.c_str(), O_WRONLY);
@@ -70,7 +71,8 @@ ChildResult RunChild(const std::vector<std::string>& command, const ChildOptions
   out.CloseWrite();
   err.CloseWrite();
   // Inputs of tests fit in a pipe, so this cannot block for ever.
-  if (!options.input.empty() && write(in.write_end, options.input.data(), options.input.size()) < 0) in.CloseWrite();
+  if (!options.input.empty() && write(in.write_end, options.input.data(), options.input.size()) < 0)
+    in.CloseWrite();
   in.CloseWrite();
 
   ChildResult result;

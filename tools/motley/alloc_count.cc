@@ -17,19 +17,25 @@
 #ifdef MOTLEY_OTHER_ALLOCATOR
 
 namespace motley {
-bool CanCountAllocations() { return false; }
-uint64_t AllocationCount() { return 0; }
+bool CanCountAllocations() {
+  return false;
+}
+uint64_t AllocationCount() {
+  return 0;
+}
 }  // namespace motley
 
 #else
 
 namespace {
 
-// The one global of the launcher: malloc has no other place to count in. Constant-initialised, as malloc is called
-// before any constructor runs.
+// The one global of the launcher: malloc has no other place to count in. Constant-initialised, as malloc is
+// called before any constructor runs.
 std::atomic<uint64_t> allocations{0};
 
-void Count() { allocations.fetch_add(1, std::memory_order_relaxed); }
+void Count() {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -75,14 +81,20 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
   return 0;
 }
 
-void free(void* memory) { __libc_free(memory); }
+void free(void* memory) {
+  __libc_free(memory);
+}
 }  // extern "C"
 
 namespace motley {
 
-bool CanCountAllocations() { return true; }
+bool CanCountAllocations() {
+  return true;
+}
 
-uint64_t AllocationCount() { return allocations.load(std::memory_order_relaxed); }
+uint64_t AllocationCount() {
+  return allocations.load(std::memory_order_relaxed);
+}
 
 }  // namespace motley
 

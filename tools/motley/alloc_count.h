@@ -1,5 +1,5 @@
-// Counts the heap allocations of the whole process, plugins included, so that `bench` can show that a decode step
-// makes none.
+// Counts the heap allocations of the whole process, plugins included, so that `bench` can show that a decode
+// step makes none.
 #pragma once
 
 #include <cstdint>

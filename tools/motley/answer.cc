@@ -24,7 +24,9 @@ void Give(PendingToken& pending, const OnToken& on_token) {
   pending.text.clear();
 }
 
-double Rate(double count, double seconds) { return count > 0 && seconds > 0 ? count / seconds : 0; }
+double Rate(double count, double seconds) {
+  return count > 0 && seconds > 0 ? count / seconds : 0;
+}
 
 }  // namespace
 
@@ -39,7 +41,8 @@ StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, int6
     progress.Update(done, total);
     return !launcher.interrupt.IsSet();
   };
-  MOTLEY_ASSIGN_OR_RETURN(opened.engine, Engine::Open(config, *opened.base.backends, *opened.base.logger, options));
+  MOTLEY_ASSIGN_OR_RETURN(opened.engine,
+                          Engine::Open(config, *opened.base.backends, *opened.base.logger, options));
   return opened;
 }
 
@@ -80,12 +83,17 @@ int64_t OutputsAStep(int64_t vocab_rows, uint64_t wanted) {
   return std::clamp<int64_t>(most, 1, static_cast<int64_t>(std::clamp<uint64_t>(wanted, 1, 1u << 16)));
 }
 
-double PrefillRate(const RequestStats& stats) { return Rate(static_cast<double>(stats.prompt_tokens), stats.prefill_s); }
-
-double DecodeRate(const RequestStats& stats) {
-  return stats.completion_tokens < 2 ? 0 : Rate(static_cast<double>(stats.completion_tokens - 1), stats.decode_s);
+double PrefillRate(const RequestStats& stats) {
+  return Rate(static_cast<double>(stats.prompt_tokens), stats.prefill_s);
 }
 
-double ReadRate(const RequestStats& stats) { return Rate(static_cast<double>(stats.decode_read_bytes), stats.decode_s); }
+double DecodeRate(const RequestStats& stats) {
+  return stats.completion_tokens < 2 ? 0
+                                     : Rate(static_cast<double>(stats.completion_tokens - 1), stats.decode_s);
+}
+
+double ReadRate(const RequestStats& stats) {
+  return Rate(static_cast<double>(stats.decode_read_bytes), stats.decode_s);
+}
 
 }  // namespace motley

@@ -1,4 +1,5 @@
-// From a configuration to an engine, and from a request to its tokens: what run, bench, logits and perplexity share.
+// From a configuration to an engine, and from a request to its tokens: what run, bench, logits and perplexity
+// share.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct OpenedEngine {
   std::unique_ptr<Engine> engine;
 };
 
-// Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag. max_outputs: rows of logits a step, 0 = one a
-// sequence.
+// Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag.
+// max_outputs: rows of logits a step, 0 = one a sequence.
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, int64_t max_outputs = 0);
 
 struct Answer {
@@ -29,8 +30,8 @@ struct Answer {
   RequestStats stats;
 };
 
-// A token with all of its text: what was held back until the end comes with the last one. id -1: text alone, of a
-// request that was cancelled.
+// A token with all of its text: what was held back until the end comes with the last one. id -1: text alone,
+// of a request that was cancelled.
 using OnToken = std::function<void(int32_t id, std::string_view text)>;
 
 // Runs one request to its end. A cancelled one is no error here.
@@ -39,7 +40,8 @@ StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrup
 // How many rows of logits a step may give without taking more than 64 MiB.
 int64_t OutputsAStep(int64_t vocab_rows, uint64_t wanted);
 
-// Tokens a second, 0 where there was nothing to measure. The first token of an answer comes from the prompt's step.
+// Tokens a second, 0 where there was nothing to measure. The first token of an answer comes from the prompt's
+// step.
 double PrefillRate(const RequestStats& stats);
 double DecodeRate(const RequestStats& stats);
 double ReadRate(const RequestStats& stats);  // bytes a second, of decoding

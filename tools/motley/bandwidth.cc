@@ -27,8 +27,8 @@ constexpr uint64_t kMinBytesAThread = 1ull << 20;
 // The core fetches ahead within a page by itself; asked for this far ahead it also crosses into the next one.
 constexpr uint64_t kPrefetchBytes = 2048;
 
-// Reads [begin, begin + bytes) in `streams` streams; the result depends on every byte, so that none is left out.
-// bytes is a multiple of streams · kLine.
+// Reads [begin, begin + bytes) in `streams` streams; the result depends on every byte, so that none is left
+// out. bytes is a multiple of streams · kLine.
 using ReadFn = uint64_t (*)(const std::byte* begin, uint64_t bytes, uint32_t streams);
 
 uint64_t ReadPlain(const std::byte* begin, uint64_t bytes, uint32_t streams) {
@@ -115,7 +115,8 @@ class Buffer {
 };
 
 // One pass of all threads over the buffer is timed from the last one's start to the last one's end.
-double BestPass(const Buffer& buffer, uint64_t part, uint32_t threads, uint32_t streams, double seconds, std::atomic<uint64_t>& sink) {
+double BestPass(const Buffer& buffer, uint64_t part, uint32_t threads, uint32_t streams, double seconds,
+                std::atomic<uint64_t>& sink) {
   std::barrier gate(threads);
   std::atomic<bool> enough{false};
   double best = 0;
@@ -148,7 +149,8 @@ double BestPass(const Buffer& buffer, uint64_t part, uint32_t threads, uint32_t 
 // Each thread touches its part first, so that its memory is near it.
 void Fill(const Buffer& buffer, uint64_t part, uint32_t threads) {
   std::vector<std::thread> others;
-  for (uint32_t i = 0; i < threads; ++i) others.emplace_back([&, i] { std::memset(buffer.begin() + i * part, static_cast<int>(i + 1), part); });
+  for (uint32_t i = 0; i < threads; ++i)
+    others.emplace_back([&, i] { std::memset(buffer.begin() + i * part, static_cast<int>(i + 1), part); });
   for (std::thread& thread : others) thread.join();
 }
 
@@ -157,7 +159,8 @@ void Fill(const Buffer& buffer, uint64_t part, uint32_t threads) {
 Bandwidth MeasureReadBandwidth(uint64_t buffer_bytes, uint32_t threads, double seconds) {
   Bandwidth result;
   result.threads = std::max(threads, 1u);
-  if (const auto memory = ReadSystemMemory(); memory.ok()) buffer_bytes = std::min(buffer_bytes, memory->available_bytes / 3);
+  if (const auto memory = ReadSystemMemory(); memory.ok())
+    buffer_bytes = std::min(buffer_bytes, memory->available_bytes / 3);
   constexpr uint32_t kStreams[] = {1, 2, 4, 8};
   const uint64_t unit = 8 * kLine;
   const uint64_t part = std::max(buffer_bytes / result.threads, kMinBytesAThread) / unit * unit;

@@ -35,12 +35,14 @@ class MadeUpWeight final : public WeightsFile {
     MOTLEY_ASSIGN_OR_RETURN(const uint64_t bytes, FormatBytes(format, rows * cols));
     // The bytes and what a plugin packs of them are there at once.
     if (const auto memory = ReadSystemMemory(); memory.ok() && bytes > memory->available_bytes / 3) {
-      return ResourceExhaustedError("a weight of " + FormatSize(bytes) + " and its packed copy do not fit in " + FormatSize(memory->available_bytes) + ": ask for fewer --rows or --cols");
+      return ResourceExhaustedError("a weight of " + FormatSize(bytes) +
+                                    " and its packed copy do not fit in " +
+                                    FormatSize(memory->available_bytes) + ": ask for fewer --rows or --cols");
     }
     std::unique_ptr<MadeUpWeight> file(new MadeUpWeight);
     file->bytes_.resize(bytes);
-    // Every byte is 0x20 to 0x3f, so that a scale or an element of any format is a small positive number: neither
-    // infinite nor so small that the CPU slows down over it.
+    // Every byte is 0x20 to 0x3f, so that a scale or an element of any format is a small positive number:
+    // neither infinite nor so small that the CPU slows down over it.
     uint64_t state = 88172645463325252ull;
     for (size_t i = 0; i < bytes; ++i) {
       if (i % 8 == 0) state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -94,13 +96,15 @@ struct Prepared {
   SymbolValues dims{};
 };
 
-StatusOr<Prepared> Prepare(Device& device, const Node& node, const MadeUpWeight& file, const LinearBench& bench) {
+StatusOr<Prepared> Prepare(Device& device, const Node& node, const MadeUpWeight& file,
+                           const LinearBench& bench) {
   Prepared ready;
   GraphLimits limits;
   limits.max_tokens = bench.tokens;
   MOTLEY_ASSIGN_OR_RETURN(ready.profile, ProfileDevice(device, node.model, file, limits));
   if (!ready.profile.refusal.empty()) return UnimplementedError(device.name() + ": " + ready.profile.refusal);
-  if (ready.profile.verdicts[0].ok == 0) return UnimplementedError(device.name() + ": linear: " + ready.profile.verdicts[0].text);
+  if (ready.profile.verdicts[0].ok == 0)
+    return UnimplementedError(device.name() + ": linear: " + ready.profile.verdicts[0].text);
   LoadRequest load;
   load.model = &node.model;
   load.file = &file;
@@ -113,7 +117,8 @@ StatusOr<Prepared> Prepare(Device& device, const Node& node, const MadeUpWeight&
   ready.graph = std::make_unique<SegmentGraph>(node.model.graph, nodes, ready.profile.details);
   MOTLEY_ASSIGN_OR_RETURN(ready.program, device.Compile(ready.graph->view()));
   MOTLEY_ASSIGN_OR_RETURN(const ProgramInfo info, ready.program.Info());
-  const uint64_t x_bytes = static_cast<uint64_t>(bench.tokens * bench.cols) * 4, y_bytes = static_cast<uint64_t>(bench.tokens * bench.rows) * 4;
+  const uint64_t x_bytes = static_cast<uint64_t>(bench.tokens * bench.cols) * 4,
+                 y_bytes = static_cast<uint64_t>(bench.tokens * bench.rows) * 4;
   const uint64_t y_offset = (x_bytes + 4095) / 4096 * 4096;
   MOTLEY_ASSIGN_OR_RETURN(ready.activations, device.AllocBuffer(y_offset + y_bytes, Usage::kWork));
   if (info.workspace > 0) {
@@ -134,7 +139,8 @@ struct Timing {
   int runs = 0;
 };
 
-StatusOr<Timing> Measure(Device& device, const Prepared& ready, const LinearBench& bench, Interrupt& interrupt) {
+StatusOr<Timing> Measure(Device& device, const Prepared& ready, const LinearBench& bench,
+                         Interrupt& interrupt) {
   MOTLEY_ASSIGN_OR_RETURN(Queue queue, device.CreateQueue());
   MOTLEY_ASSIGN_OR_RETURN(Fence fence, device.CreateFence());
   uint64_t value = 0;
@@ -158,34 +164,53 @@ StatusOr<Timing> Measure(Device& device, const Prepared& ready, const LinearBenc
   bind.dim_count = ready.dims.size();
   std::vector<double> seconds;
   const auto begin = Clock::now();
-  for (int run = 0; run <= kMinRuns || std::chrono::duration<double>(Clock::now() - begin).count() < kSeconds; ++run) {
+  for (int run = 0; run <= kMinRuns || std::chrono::duration<double>(Clock::now() - begin).count() < kSeconds;
+       ++run) {
     if (interrupt.IsSet()) return CancelledError("interrupted");
     point = fence.At(++value);
     sync = MakeSync({}, {&point, 1});
     const auto start = Clock::now();
     MOTLEY_RETURN_IF_ERROR(wait(queue.Execute(ready.program, bind, &sync)));
-    if (run > 0) seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());  // the first warms up
+    if (run > 0)
+      seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());  // the first warms up
   }
   std::sort(seconds.begin(), seconds.end());
   return Timing{seconds.front(), seconds[seconds.size() / 2], static_cast<int>(seconds.size())};
 }
 
-void Report(const LinearBench& bench, const Device& device, const Prepared& ready, uint64_t stored_bytes, uint64_t weight_bytes, const Timing& timing, const Bandwidth& limit, Output& out) {
+void Report(const LinearBench& bench, const Device& device, const Prepared& ready, uint64_t stored_bytes,
+            uint64_t weight_bytes, const Timing& timing, const Bandwidth& limit, Output& out) {
   const double rate = static_cast<double>(weight_bytes) / timing.median_s;
-  const double flops = 2.0 * static_cast<double>(bench.rows) * static_cast<double>(bench.cols) * static_cast<double>(bench.tokens) / timing.median_s;
+  const double flops = 2.0 * static_cast<double>(bench.rows) * static_cast<double>(bench.cols) *
+                       static_cast<double>(bench.tokens) / timing.median_s;
   const double share = limit.bytes_per_s > 0 ? rate / limit.bytes_per_s : 0;
   if (out.json) {
-    out.PrintJson({{"op", "linear"}, {"device", ToValidUtf8(device.name())}, {"format", bench.format}, {"rows", bench.rows}, {"cols", bench.cols},
-                   {"tokens", bench.tokens}, {"layout", ready.profile.weights.empty() ? 0 : ready.profile.weights[1].layout}, {"stored_bytes", stored_bytes},
-                   {"weight_bytes", weight_bytes}, {"seconds", timing.median_s}, {"read_bytes_per_s", rate}, {"ops_per_s", flops},
-                   {"bandwidth_bytes_per_s", limit.bytes_per_s}, {"fraction", share}, {"runs", timing.runs}});
+    out.PrintJson({{"op", "linear"},
+                   {"device", ToValidUtf8(device.name())},
+                   {"format", bench.format},
+                   {"rows", bench.rows},
+                   {"cols", bench.cols},
+                   {"tokens", bench.tokens},
+                   {"layout", ready.profile.weights.empty() ? 0 : ready.profile.weights[1].layout},
+                   {"stored_bytes", stored_bytes},
+                   {"weight_bytes", weight_bytes},
+                   {"seconds", timing.median_s},
+                   {"read_bytes_per_s", rate},
+                   {"ops_per_s", flops},
+                   {"bandwidth_bytes_per_s", limit.bytes_per_s},
+                   {"fraction", share},
+                   {"runs", timing.runs}});
     return;
   }
   char line[256];
-  std::snprintf(line, sizeof(line), "linear %s [%lld, %lld], %lld %s on %s: %.2f GB/s, %.0f %% of the %.2f GB/s measured in this run (%s read in %s, %.1f Gop/s, median of %d)\n",
-                bench.format.c_str(), static_cast<long long>(bench.rows), static_cast<long long>(bench.cols), static_cast<long long>(bench.tokens),
-                bench.tokens == 1 ? "token" : "tokens", device.name().c_str(), rate / 1e9, 100 * share, limit.bytes_per_s / 1e9,
-                FormatSize(weight_bytes).c_str(), FormatTimeNs(static_cast<uint64_t>(timing.median_s * 1e9)).c_str(), flops / 1e9, timing.runs);
+  std::snprintf(line, sizeof(line),
+                "linear %s [%lld, %lld], %lld %s on %s: %.2f GB/s, %.0f %% of the %.2f GB/s measured in this "
+                "run (%s read in %s, %.1f Gop/s, median of %d)\n",
+                bench.format.c_str(), static_cast<long long>(bench.rows), static_cast<long long>(bench.cols),
+                static_cast<long long>(bench.tokens), bench.tokens == 1 ? "token" : "tokens",
+                device.name().c_str(), rate / 1e9, 100 * share, limit.bytes_per_s / 1e9,
+                FormatSize(weight_bytes).c_str(),
+                FormatTimeNs(static_cast<uint64_t>(timing.median_s * 1e9)).c_str(), flops / 1e9, timing.runs);
   out.Print(line);
 }
 
@@ -194,7 +219,8 @@ StatusOr<Format> FormatOf(const std::string& name) {
   std::vector<std::string> names;
   for (const FormatInfo& info : AllFormats()) names.emplace_back(info.name);
   const std::string suggestion = DidYouMean(name, names);
-  return InvalidArgumentError("--format " + name + ": no such format" + (suggestion.empty() ? "; there are " + ListNames(names, 40) : suggestion));
+  return InvalidArgumentError("--format " + name + ": no such format" +
+                              (suggestion.empty() ? "; there are " + ListNames(names, 40) : suggestion));
 }
 
 }  // namespace
@@ -214,7 +240,9 @@ Status RunLinearBench(const LinearBench& bench, Launcher& launcher) {
   // The limit before and after, as a shared machine changes from second to second; the better one counts.
   Bandwidth limit = MeasureReadBandwidth(weight_bytes, opened.host->threads());
   MOTLEY_ASSIGN_OR_RETURN(const Timing timing, Measure(device, ready, bench, launcher.interrupt));
-  if (const Bandwidth after = MeasureReadBandwidth(weight_bytes, opened.host->threads()); after.bytes_per_s > limit.bytes_per_s) limit = after;
+  if (const Bandwidth after = MeasureReadBandwidth(weight_bytes, opened.host->threads());
+      after.bytes_per_s > limit.bytes_per_s)
+    limit = after;
   Report(bench, device, ready, file->tensors()[0].bytes, weight_bytes, timing, limit, launcher.out);
   return OkStatus();
 }

@@ -1,5 +1,5 @@
-// bench --op linear: one node on one device, over a weight far larger than the caches, as a segment of its own: the
-// path that a model takes.
+// bench --op linear: one node on one device, over a weight far larger than the caches, as a segment of its
+// own: the path that a model takes.
 #pragma once
 
 #include <cstdint>

@@ -19,12 +19,16 @@ struct CheckFlags {
 void PrintKeys(Output& out) {
   if (out.json) {
     boost::json::array keys;
-    for (const ConfigKey& key : ConfigKeys()) keys.push_back(boost::json::object{{"key", key.name}, {"type", key.type}, {"default", key.fallback}, {"doc", key.doc}});
+    for (const ConfigKey& key : ConfigKeys())
+      keys.push_back(boost::json::object{
+          {"key", key.name}, {"type", key.type}, {"default", key.fallback}, {"doc", key.doc}});
     out.PrintJson({{"keys", std::move(keys)}});
     return;
   }
   std::vector<std::vector<std::string>> rows{{"key", "type", "default", "what it is"}};
-  for (const ConfigKey& key : ConfigKeys()) rows.push_back({std::string(key.name), std::string(key.type), std::string(key.fallback), std::string(key.doc)});
+  for (const ConfigKey& key : ConfigKeys())
+    rows.push_back(
+        {std::string(key.name), std::string(key.type), std::string(key.fallback), std::string(key.doc)});
   out.Print(FormatTable(rows));
   out.Print("\n[plugin.NAME] holds the options of a plugin: motley plugins NAME --schema\n");
 }
@@ -55,9 +59,12 @@ void Report(const PlanReport& report, bool with_model, Output& out) {
   if (with_model) {
     out.Print(PinsText(report));
     for (const std::string& notice : report.notices) out.Print("notice: " + notice + "\n");
-    out.Print("ok: the file is right and the model fits, with a context of " + std::to_string(report.context) + " tokens\n");
+    out.Print("ok: the file is right and the model fits, with a context of " +
+              std::to_string(report.context) + " tokens\n");
   } else {
-    out.Print("ok: the file is right; it names no model, so whether pins match and the model fits was not checked\n");
+    out.Print(
+        "ok: the file is right; it names no model, so whether pins match and the model fits was not "
+        "checked\n");
   }
 }
 
@@ -67,10 +74,12 @@ Status Check(const CheckFlags& flags, Launcher& launcher) {
     return OkStatus();
   }
   if (!flags.file.empty()) {
-    if (!launcher.flags.config_file.empty()) return InvalidArgumentError("motley check: CONFIG and -c: give the file once");
+    if (!launcher.flags.config_file.empty())
+      return InvalidArgumentError("motley check: CONFIG and -c: give the file once");
     launcher.flags.config_file = flags.file;
   }
-  if (launcher.flags.config_file.empty()) return InvalidArgumentError("motley check: which file? Write motley check motley.toml");
+  if (launcher.flags.config_file.empty())
+    return InvalidArgumentError("motley check: which file? Write motley check motley.toml");
   MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
   MOTLEY_ASSIGN_OR_RETURN(const OpenedBackends opened, OpenBackends(launcher.flags, config));
   MOTLEY_RETURN_IF_ERROR(CandidateDevices(config, *opened.backends).status());
@@ -81,7 +90,8 @@ Status Check(const CheckFlags& flags, Launcher& launcher) {
   }
   const auto files = OpenModel(config.model.path, *opened.logger);
   if (!files.ok()) return files.status().WithPrefix(config.Where("model.path"));
-  MOTLEY_ASSIGN_OR_RETURN(const auto planned, MakePlan(config, *files->model, *files->file, *opened.backends, {}));
+  MOTLEY_ASSIGN_OR_RETURN(const auto planned,
+                          MakePlan(config, *files->model, *files->file, *opened.backends, {}));
   Report(planned->report, true, launcher.out);
   return OkStatus();
 }
@@ -90,7 +100,8 @@ Status Check(const CheckFlags& flags, Launcher& launcher) {
 
 void AddCheck(CLI::App& app, Launcher& launcher) {
   const auto flags = std::make_shared<CheckFlags>();
-  CLI::App* command = AddCommand(app, launcher, "check", "whether a TOML file is right, and the plan it leads to; no weight is read",
+  CLI::App* command = AddCommand(app, launcher, "check",
+                                 "whether a TOML file is right, and the plan it leads to; no weight is read",
                                  "  motley check motley.toml\n"
                                  "  motley check motley.toml -m other-model.gguf\n"
                                  "  motley check --keys                      every key of the file",

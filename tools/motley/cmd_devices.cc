@@ -13,11 +13,17 @@ void PrintJson(const Backends& backends, Output& out) {
   boost::json::array devices, skipped;
   for (const Device* device : backends.devices()) {
     const DeviceInfo& info = device->info();
-    devices.push_back(boost::json::object{{"name", ToValidUtf8(info.name)}, {"kind", DeviceKindName(info.kind)}, {"arch", ToValidUtf8(info.arch)},
-                                          {"pool", ToValidUtf8(info.pool)}, {"memory_bytes", info.memory_bytes}, {"plugin", ToValidUtf8(device->plugin())}});
+    devices.push_back(boost::json::object{{"name", ToValidUtf8(info.name)},
+                                          {"kind", DeviceKindName(info.kind)},
+                                          {"arch", ToValidUtf8(info.arch)},
+                                          {"pool", ToValidUtf8(info.pool)},
+                                          {"memory_bytes", info.memory_bytes},
+                                          {"plugin", ToValidUtf8(device->plugin())}});
   }
   for (const PluginReport& report : backends.reports()) {
-    if (!report.used) skipped.push_back(boost::json::object{{"plugin", ToValidUtf8(report.name)}, {"reason", ToValidUtf8(report.reason)}});
+    if (!report.used)
+      skipped.push_back(
+          boost::json::object{{"plugin", ToValidUtf8(report.name)}, {"reason", ToValidUtf8(report.reason)}});
   }
   out.PrintJson({{"devices", std::move(devices)}, {"skipped", std::move(skipped)}});
 }
@@ -26,7 +32,8 @@ void PrintText(const Backends& backends, Output& out) {
   std::vector<std::vector<std::string>> rows{{"device", "kind", "arch", "pool", "memory"}};
   for (const Device* device : backends.devices()) {
     const DeviceInfo& info = device->info();
-    rows.push_back({info.name, std::string(DeviceKindName(info.kind)), info.arch, info.pool, info.memory_bytes == 0 ? "unknown" : FormatSize(info.memory_bytes)});
+    rows.push_back({info.name, std::string(DeviceKindName(info.kind)), info.arch, info.pool,
+                    info.memory_bytes == 0 ? "unknown" : FormatSize(info.memory_bytes)});
   }
   if (rows.size() > 1) out.Print(FormatTable(rows));
   for (const PluginReport& report : backends.reports()) {

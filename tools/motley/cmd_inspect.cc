@@ -22,7 +22,7 @@ struct VocabularyReport {
   uint64_t tokens = 0;
   uint64_t merges = 0;
   std::vector<std::pair<std::string, int32_t>> specials;  // role, id
-  std::string unsupported;  // why this version can't use it; "" = it can
+  std::string unsupported;                                // why this version can't use it; "" = it can
 };
 
 StatusOr<VocabularyReport> ReportVocabulary(const Metadata& metadata) {
@@ -41,8 +41,9 @@ StatusOr<VocabularyReport> ReportVocabulary(const Metadata& metadata) {
     report.unsupported = tokenizer.status().message();
     return report;
   }
-  const std::pair<const char*, std::optional<int32_t>> ids[] = {{"bos", tokenizer->bos_id()}, {"eos", tokenizer->eos_id()}, {"eot", tokenizer->eot_id()},
-                                                                {"eom", tokenizer->eom_id()}, {"unk", tokenizer->unk_id()}, {"pad", tokenizer->pad_id()}};
+  const std::pair<const char*, std::optional<int32_t>> ids[] = {
+      {"bos", tokenizer->bos_id()}, {"eos", tokenizer->eos_id()}, {"eot", tokenizer->eot_id()},
+      {"eom", tokenizer->eom_id()}, {"unk", tokenizer->unk_id()}, {"pad", tokenizer->pad_id()}};
   for (const auto& [role, id] : ids) {
     if (id) report.specials.emplace_back(role, *id);
   }
@@ -51,23 +52,28 @@ StatusOr<VocabularyReport> ReportVocabulary(const Metadata& metadata) {
 
 std::string ShapeText(const StoredTensor& tensor) {
   std::string text = "[";
-  for (size_t i = 0; i < tensor.dims.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.dims[i]);
+  for (size_t i = 0; i < tensor.dims.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(tensor.dims[i]);
   return text + "]";
 }
 
 void PrintText(const GgufFile& file, const VocabularyReport& vocabulary, Output& out) {
   for (const std::string& path : file.paths()) out.Print(out.Bold(path) + "\n");
   out.Print("\n" + out.Bold("metadata") + "\n");
-  for (const MetaEntry& entry : file.metadata().entries()) out.Print("  " + ToValidUtf8(entry.key) + " = " + DescribeValue(entry.value) + "\n");
+  for (const MetaEntry& entry : file.metadata().entries())
+    out.Print("  " + ToValidUtf8(entry.key) + " = " + DescribeValue(entry.value) + "\n");
 
   out.Print("\n" + out.Bold("tokenizer") + "\n");
   if (vocabulary.model.empty() && vocabulary.tokens == 0) {
     out.Print("  none\n");
   } else {
-    out.Print("  " + ToValidUtf8(vocabulary.model) + ", pre-tokenizer " + ToValidUtf8(vocabulary.pre) + ", " + std::to_string(vocabulary.tokens) + " tokens, " +
-              std::to_string(vocabulary.merges) + " merges\n");
-    for (const auto& [role, id] : vocabulary.specials) out.Print("  " + role + " = " + std::to_string(id) + "\n");
-    if (!vocabulary.unsupported.empty()) out.Print("  not usable by this version: " + vocabulary.unsupported + "\n");
+    out.Print("  " + ToValidUtf8(vocabulary.model) + ", pre-tokenizer " + ToValidUtf8(vocabulary.pre) + ", " +
+              std::to_string(vocabulary.tokens) + " tokens, " + std::to_string(vocabulary.merges) +
+              " merges\n");
+    for (const auto& [role, id] : vocabulary.specials)
+      out.Print("  " + role + " = " + std::to_string(id) + "\n");
+    if (!vocabulary.unsupported.empty())
+      out.Print("  not usable by this version: " + vocabulary.unsupported + "\n");
   }
 
   out.Print("\n" + out.Bold("tensors") + "\n");
@@ -80,7 +86,8 @@ void PrintText(const GgufFile& file, const VocabularyReport& vocabulary, Output&
   }
   out.Print(FormatTable(rows));
   std::string total = std::to_string(file.tensors().size()) + " tensors, " + FormatSize(file.tensor_bytes());
-  for (const auto& [format, bytes] : by_format) total += (format == by_format.begin()->first ? ": " : ", ") + format + " " + FormatSize(bytes);
+  for (const auto& [format, bytes] : by_format)
+    total += (format == by_format.begin()->first ? ": " : ", ") + format + " " + FormatSize(bytes);
   out.Print("\n" + total + "\n");
 }
 
@@ -94,7 +101,8 @@ boost::json::value ValueJson(const Metadata& metadata, const MetaEntry& entry) {
       break;
     case ValueType::kF32:
     case ValueType::kF64:
-      if (const auto number = metadata.GetF64(entry.key); number.ok() && std::isfinite(*number)) return *number;
+      if (const auto number = metadata.GetF64(entry.key); number.ok() && std::isfinite(*number))
+        return *number;
       break;
     default:
       if (const auto whole = metadata.GetI64(entry.key); whole.ok()) return *whole;
@@ -106,21 +114,32 @@ boost::json::value ValueJson(const Metadata& metadata, const MetaEntry& entry) {
 
 void PrintJson(const GgufFile& file, const VocabularyReport& vocabulary, Output& out) {
   boost::json::object metadata;
-  for (const MetaEntry& entry : file.metadata().entries()) metadata[ToValidUtf8(entry.key)] = ValueJson(file.metadata(), entry);
+  for (const MetaEntry& entry : file.metadata().entries())
+    metadata[ToValidUtf8(entry.key)] = ValueJson(file.metadata(), entry);
   boost::json::object specials;
   for (const auto& [role, id] : vocabulary.specials) specials[role] = id;
   boost::json::array tensors;
   for (const StoredTensor& tensor : file.tensors()) {
     boost::json::array shape(tensor.dims.begin(), tensor.dims.end());
-    tensors.push_back(boost::json::object{{"name", ToValidUtf8(tensor.name)}, {"shape", std::move(shape)}, {"format", FormatName(tensor.format)}, {"bytes", tensor.bytes}});
+    tensors.push_back(boost::json::object{{"name", ToValidUtf8(tensor.name)},
+                                          {"shape", std::move(shape)},
+                                          {"format", FormatName(tensor.format)},
+                                          {"bytes", tensor.bytes}});
   }
   boost::json::array files;
   for (const std::string& path : file.paths()) files.emplace_back(ToValidUtf8(path));
-  boost::json::object tokenizer{{"model", ToValidUtf8(vocabulary.model)}, {"pre", ToValidUtf8(vocabulary.pre)}, {"tokens", vocabulary.tokens},
-                                {"merges", vocabulary.merges}, {"special_ids", std::move(specials)}, {"usable", vocabulary.unsupported.empty()}};
+  boost::json::object tokenizer{{"model", ToValidUtf8(vocabulary.model)},
+                                {"pre", ToValidUtf8(vocabulary.pre)},
+                                {"tokens", vocabulary.tokens},
+                                {"merges", vocabulary.merges},
+                                {"special_ids", std::move(specials)},
+                                {"usable", vocabulary.unsupported.empty()}};
   if (!vocabulary.unsupported.empty()) tokenizer["reason"] = ToValidUtf8(vocabulary.unsupported);
-  out.PrintJson({{"files", std::move(files)}, {"metadata", std::move(metadata)}, {"tokenizer", std::move(tokenizer)},
-                 {"tensors", std::move(tensors)}, {"tensor_bytes", file.tensor_bytes()}});
+  out.PrintJson({{"files", std::move(files)},
+                 {"metadata", std::move(metadata)},
+                 {"tokenizer", std::move(tokenizer)},
+                 {"tensors", std::move(tensors)},
+                 {"tensor_bytes", file.tensor_bytes()}});
 }
 
 Status Inspect(const std::string& path, Output& out) {
@@ -139,11 +158,12 @@ Status Inspect(const std::string& path, Output& out) {
 
 void AddInspect(CLI::App& app, Launcher& launcher) {
   const auto path = std::make_shared<std::string>();
-  CLI::App* command = AddCommand(app, launcher, "inspect", "what a model file says of itself: hyper-parameters, tokenizer, tensors",
-                                 "  motley inspect model.gguf\n"
-                                 "  motley inspect model-00001-of-00003.gguf   any shard opens the whole set\n"
-                                 "  motley inspect model.gguf --json",
-                                 [path](Launcher& l) { return Inspect(*path, l.out); });
+  CLI::App* command = AddCommand(
+      app, launcher, "inspect", "what a model file says of itself: hyper-parameters, tokenizer, tensors",
+      "  motley inspect model.gguf\n"
+      "  motley inspect model-00001-of-00003.gguf   any shard opens the whole set\n"
+      "  motley inspect model.gguf --json",
+      [path](Launcher& l) { return Inspect(*path, l.out); });
   command->add_option("MODEL", *path, "a .gguf file")->required();
 }
 

@@ -22,19 +22,25 @@ StatusOr<std::vector<int32_t>> ParseTokens(const std::string& text) {
     int32_t token = 0;
     const auto parsed = std::from_chars(text.data() + begin, text.data() + end, token);
     if (parsed.ec != std::errc() || parsed.ptr != text.data() + end) {
-      return InvalidArgumentError("--tokens: \"" + text.substr(begin, std::min<size_t>(end - begin, 40)) + "\" is no token id: write numbers with blanks between, e.g. --tokens \"1 2 3\"");
+      return InvalidArgumentError(
+          "--tokens: \"" + text.substr(begin, std::min<size_t>(end - begin, 40)) +
+          "\" is no token id: write numbers with blanks between, e.g. --tokens \"1 2 3\"");
     }
     tokens.push_back(token);
     begin = text.find_first_not_of(kBlanks, end);
   }
-  if (tokens.empty()) return InvalidArgumentError("--tokens: holds none: write numbers with blanks between, e.g. --tokens \"1 2 3\"");
+  if (tokens.empty())
+    return InvalidArgumentError(
+        "--tokens: holds none: write numbers with blanks between, e.g. --tokens \"1 2 3\"");
   return tokens;
 }
 
 Status Logits(const LogitsFlags& flags, Launcher& launcher) {
   MOTLEY_ASSIGN_OR_RETURN(std::vector<int32_t> tokens, ParseTokens(flags.tokens));
   MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
-  if (config.model.path.empty()) return InvalidArgumentError("motley logits: no model: give one by -m MODEL, or as model.path in the TOML file");
+  if (config.model.path.empty())
+    return InvalidArgumentError(
+        "motley logits: no model: give one by -m MODEL, or as model.path in the TOML file");
   int64_t vocab = 0;
   {
     Logger errors(LogLevel::kError);
@@ -43,8 +49,10 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
   }
   const uint64_t count = tokens.size();
   launcher.interrupt.OnInterruptOnlySetFlag();  // the unfinished file is to be removed
-  MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer, NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, OutputsAStep(vocab, count)));
+  MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer,
+                          NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
+                          OpenEngine(launcher, config, OutputsAStep(vocab, count)));
   Status written;
   Request request;
   request.prompt = std::move(tokens);
@@ -54,12 +62,15 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
     // Rows of the embedding beyond the vocabulary are padding.
     if (written.ok()) written = writer.WriteRow(row.first(static_cast<size_t>(vocab)));
   };
-  MOTLEY_ASSIGN_OR_RETURN(const Answer answer, RunRequest(*opened.engine, std::move(request), launcher.interrupt, nullptr));
+  MOTLEY_ASSIGN_OR_RETURN(const Answer answer,
+                          RunRequest(*opened.engine, std::move(request), launcher.interrupt, nullptr));
   MOTLEY_RETURN_IF_ERROR(written);
   if (answer.reason == FinishReason::kCancelled) return CancelledError("interrupted");
   MOTLEY_RETURN_IF_ERROR(writer.Finish());
   if (launcher.out.json) {
-    launcher.out.PrintJson({{"file", flags.out}, {"shape", {count, vocab}}, {"prefill_tokens_per_s", PrefillRate(answer.stats)}});
+    launcher.out.PrintJson({{"file", flags.out},
+                            {"shape", {count, vocab}},
+                            {"prefill_tokens_per_s", PrefillRate(answer.stats)}});
   } else {
     launcher.out.Note(flags.out + ": float32 [" + std::to_string(count) + ", " + std::to_string(vocab) + "]");
   }
@@ -70,12 +81,15 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
 
 void AddLogits(CLI::App& app, Launcher& launcher) {
   const auto flags = std::make_shared<LogitsFlags>();
-  CLI::App* command = AddCommand(app, launcher, "logits", "the logits of every position, as a .npy file of float32 [n_tokens, vocab]",
-                                 "  motley logits -m model.gguf --tokens \"1 2 3\" -o out.npy\n"
-                                 "  motley logits -m model.gguf --tokens \"1 2 3\" -o out.npy --kv f32 --device ref:0",
-                                 [flags](Launcher& l) { return Logits(*flags, l); });
+  CLI::App* command = AddCommand(
+      app, launcher, "logits", "the logits of every position, as a .npy file of float32 [n_tokens, vocab]",
+      "  motley logits -m model.gguf --tokens \"1 2 3\" -o out.npy\n"
+      "  motley logits -m model.gguf --tokens \"1 2 3\" -o out.npy --kv f32 --device ref:0",
+      [flags](Launcher& l) { return Logits(*flags, l); });
   AddModelFlag(*command, launcher);
-  command->add_option("--tokens", flags->tokens, "token ids, with blanks between")->type_name("IDS")->required();
+  command->add_option("--tokens", flags->tokens, "token ids, with blanks between")
+      ->type_name("IDS")
+      ->required();
   command->add_option("-o,--output", flags->out, "the file to write")->type_name("OUT.npy")->required();
 }
 

@@ -1,7 +1,7 @@
 // motley perplexity: how surprised a model is by a text. Less is better.
 //
-// The file's tokens are cut into windows of the context. In each the model sees the window's own beginning alone, so
-// every token but a window's first is scored. The result is exp(-mean log p).
+// The file's tokens are cut into windows of the context. In each the model sees the window's own beginning
+// alone, so every token but a window's first is scored. The result is exp(-mean log p).
 #include <cmath>
 #include <memory>
 
@@ -25,7 +25,8 @@ double Surprise(std::span<const float> logits, int32_t token) {
   return highest + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(token)]);
 }
 
-StatusOr<std::vector<int32_t>> ReadTokens(const PerplexityFlags& flags, const Config& config, int64_t* vocab) {
+StatusOr<std::vector<int32_t>> ReadTokens(const PerplexityFlags& flags, const Config& config,
+                                          int64_t* vocab) {
   MOTLEY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(flags.file));
   Logger errors(LogLevel::kError);
   MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenVocabulary(config.model.path, errors));
@@ -33,7 +34,9 @@ StatusOr<std::vector<int32_t>> ReadTokens(const PerplexityFlags& flags, const Co
   EncodeOptions options;
   if (flags.no_bos) options.add_bos = false;
   MOTLEY_ASSIGN_OR_RETURN(std::vector<int32_t> tokens, files.tokenizer->Encode(text, options));
-  if (tokens.size() < 2) return InvalidArgumentError(flags.file + ": gives " + std::to_string(tokens.size()) + " tokens: two are needed to score one");
+  if (tokens.size() < 2)
+    return InvalidArgumentError(flags.file + ": gives " + std::to_string(tokens.size()) +
+                                " tokens: two are needed to score one");
   return tokens;
 }
 
@@ -42,7 +45,8 @@ struct Score {
   uint64_t tokens = 0;
 };
 
-Status ScoreWindow(Engine& engine, std::vector<int32_t> window, int64_t vocab, Launcher& launcher, Score* score) {
+Status ScoreWindow(Engine& engine, std::vector<int32_t> window, int64_t vocab, Launcher& launcher,
+                   Score* score) {
   Request request;
   request.prompt = window;
   request.max_tokens = 0;
@@ -53,33 +57,43 @@ Status ScoreWindow(Engine& engine, std::vector<int32_t> window, int64_t vocab, L
     score->sum += Surprise(row.first(static_cast<size_t>(vocab)), window[next]);
     ++score->tokens;
   };
-  MOTLEY_ASSIGN_OR_RETURN(const Answer answer, RunRequest(engine, std::move(request), launcher.interrupt, nullptr));
+  MOTLEY_ASSIGN_OR_RETURN(const Answer answer,
+                          RunRequest(engine, std::move(request), launcher.interrupt, nullptr));
   return answer.reason == FinishReason::kCancelled ? CancelledError("interrupted") : OkStatus();
 }
 
 Status Perplexity(const PerplexityFlags& flags, Launcher& launcher) {
   MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
-  if (config.model.path.empty()) return InvalidArgumentError("motley perplexity: no model: give one by -m MODEL, or as model.path in the TOML file");
+  if (config.model.path.empty())
+    return InvalidArgumentError(
+        "motley perplexity: no model: give one by -m MODEL, or as model.path in the TOML file");
   int64_t vocab = 0;
   MOTLEY_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, ReadTokens(flags, config, &vocab));
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, OutputsAStep(vocab, tokens.size())));
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
+                          OpenEngine(launcher, config, OutputsAStep(vocab, tokens.size())));
   const auto context = static_cast<size_t>(opened.engine->context());
-  if (context < 2) return InvalidArgumentError("--context " + std::to_string(context) + ": perplexity needs 2 at least");
+  if (context < 2)
+    return InvalidArgumentError("--context " + std::to_string(context) + ": perplexity needs 2 at least");
   Score score;
   Progress progress(launcher.out, "scoring", "tokens");
   for (size_t begin = 0; begin < tokens.size(); begin += context) {
     const size_t end = std::min(begin + context, tokens.size());
     if (end - begin < 2) break;
-    MOTLEY_RETURN_IF_ERROR(ScoreWindow(*opened.engine, {tokens.begin() + static_cast<ptrdiff_t>(begin), tokens.begin() + static_cast<ptrdiff_t>(end)}, vocab, launcher, &score));
+    MOTLEY_RETURN_IF_ERROR(ScoreWindow(
+        *opened.engine,
+        {tokens.begin() + static_cast<ptrdiff_t>(begin), tokens.begin() + static_cast<ptrdiff_t>(end)}, vocab,
+        launcher, &score));
     progress.Update(end, tokens.size());
   }
   const double perplexity = std::exp(score.sum / static_cast<double>(score.tokens));
-  if (!std::isfinite(perplexity)) return DataLossError("the perplexity is no number: the model's logits are not finite");
+  if (!std::isfinite(perplexity))
+    return DataLossError("the perplexity is no number: the model's logits are not finite");
   if (launcher.out.json) {
     launcher.out.PrintJson({{"tokens", score.tokens}, {"perplexity", perplexity}, {"context", context}});
   } else {
     char line[96];
-    std::snprintf(line, sizeof(line), "perplexity %.4f over %llu tokens\n", perplexity, static_cast<unsigned long long>(score.tokens));
+    std::snprintf(line, sizeof(line), "perplexity %.4f over %llu tokens\n", perplexity,
+                  static_cast<unsigned long long>(score.tokens));
     launcher.out.Print(line);
   }
   return OkStatus();
@@ -89,12 +103,15 @@ Status Perplexity(const PerplexityFlags& flags, Launcher& launcher) {
 
 void AddPerplexity(CLI::App& app, Launcher& launcher) {
   const auto flags = std::make_shared<PerplexityFlags>();
-  CLI::App* command = AddCommand(app, launcher, "perplexity", "how surprised a model is by a text; less is better",
-                                 "  motley perplexity -m model.gguf -f text.txt\n"
-                                 "  motley perplexity -m model.gguf -f text.txt --context 512 --kv q8",
-                                 [flags](Launcher& l) { return Perplexity(*flags, l); });
+  CLI::App* command =
+      AddCommand(app, launcher, "perplexity", "how surprised a model is by a text; less is better",
+                 "  motley perplexity -m model.gguf -f text.txt\n"
+                 "  motley perplexity -m model.gguf -f text.txt --context 512 --kv q8",
+                 [flags](Launcher& l) { return Perplexity(*flags, l); });
   AddModelFlag(*command, launcher);
-  command->add_option("-f,--file", flags->file, "the text; - is standard input")->type_name("FILE")->required();
+  command->add_option("-f,--file", flags->file, "the text; - is standard input")
+      ->type_name("FILE")
+      ->required();
   command->add_flag("--no-bos", flags->no_bos, "no BOS in front, also where the file asks for it");
 }
 

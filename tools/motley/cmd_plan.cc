@@ -17,10 +17,13 @@ Status Plan(const PlanFlags& flags, Launcher& launcher) {
   Output& out = launcher.out;
   if (flags.toml && out.json) return InvalidArgumentError("motley plan: --toml and --json: choose one");
   MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
-  if (config.model.path.empty()) return InvalidArgumentError("motley plan: no model: give one by -m MODEL, or as model.path in the TOML file");
+  if (config.model.path.empty())
+    return InvalidArgumentError(
+        "motley plan: no model: give one by -m MODEL, or as model.path in the TOML file");
   MOTLEY_ASSIGN_OR_RETURN(const OpenedBackends opened, OpenBackends(launcher.flags, config));
   MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenModel(config.model.path, *opened.logger));
-  MOTLEY_ASSIGN_OR_RETURN(const auto planned, MakePlan(config, *files.model, *files.file, *opened.backends, {}));
+  MOTLEY_ASSIGN_OR_RETURN(const auto planned,
+                          MakePlan(config, *files.model, *files.file, *opened.backends, {}));
   if (out.json) {
     out.PrintJson(PlanJson(planned->report));
   } else if (flags.toml) {
@@ -35,11 +38,12 @@ Status Plan(const PlanFlags& flags, Launcher& launcher) {
 
 void AddPlan(CLI::App& app, Launcher& launcher) {
   const auto flags = std::make_shared<PlanFlags>();
-  CLI::App* command = AddCommand(app, launcher, "plan", "where each part of a model would go, and whether it fits",
-                                 "  motley plan -m model.gguf\n"
-                                 "  motley plan -m model.gguf --pin \"layers.*.experts=cpu_avx512:0\" --explain\n"
-                                 "  motley plan -m model.gguf --toml >> motley.toml      keep what was planned",
-                                 [flags](Launcher& l) { return Plan(*flags, l); });
+  CLI::App* command =
+      AddCommand(app, launcher, "plan", "where each part of a model would go, and whether it fits",
+                 "  motley plan -m model.gguf\n"
+                 "  motley plan -m model.gguf --pin \"layers.*.experts=cpu_avx512:0\" --explain\n"
+                 "  motley plan -m model.gguf --toml >> motley.toml      keep what was planned",
+                 [flags](Launcher& l) { return Plan(*flags, l); });
   AddModelFlag(*command, launcher);
   command->add_flag("--explain", flags->explain, "why devices are unused, and what runs in which order");
   command->add_flag("--toml", flags->toml, "the placement as pins for the TOML file");

@@ -19,8 +19,8 @@ struct TokenizeFlags {
   bool chat = false, special = false, no_bos = false;
 };
 
-StatusOr<std::vector<int32_t>> EncodeChat(const std::string& text, const Metadata& metadata, const Tokenizer& tokenizer,
-                                          const EncodeOptions& options) {
+StatusOr<std::vector<int32_t>> EncodeChat(const std::string& text, const Metadata& metadata,
+                                          const Tokenizer& tokenizer, const EncodeOptions& options) {
   MOTLEY_ASSIGN_OR_RETURN(const auto chat_template, metadata.FindString("tokenizer.chat_template"));
   MOTLEY_ASSIGN_OR_RETURN(const ChatFormat format, ChatFormat::Create(chat_template.value_or(""), tokenizer));
   MOTLEY_ASSIGN_OR_RETURN(const auto segments, format.Render({{"user", text}}, true));
@@ -40,9 +40,13 @@ void PrintTokens(const std::vector<int32_t>& ids, const Tokenizer& tokenizer, Ou
 }
 
 Status Tokenize(const TokenizeFlags& flags, Launcher& launcher) {
-  if (flags.has_text == flags.has_file) return InvalidArgumentError("motley tokenize: give the text by --text TEXT or by -f FILE (- is standard input), one of the two");
+  if (flags.has_text == flags.has_file)
+    return InvalidArgumentError(
+        "motley tokenize: give the text by --text TEXT or by -f FILE (- is standard input), one of the two");
   MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
-  if (config.model.path.empty()) return InvalidArgumentError("motley tokenize: no model: give one by -m MODEL, or as model.path in the TOML file");
+  if (config.model.path.empty())
+    return InvalidArgumentError(
+        "motley tokenize: no model: give one by -m MODEL, or as model.path in the TOML file");
   std::string text = flags.text;
   if (flags.has_file) {
     MOTLEY_ASSIGN_OR_RETURN(text, ReadTextFile(flags.file));
@@ -55,7 +59,8 @@ Status Tokenize(const TokenizeFlags& flags, Launcher& launcher) {
   EncodeOptions options;
   if (flags.no_bos) options.add_bos = false;
   options.parse_special = flags.special;
-  StatusOr<std::vector<int32_t>> ids = flags.chat ? EncodeChat(text, file->metadata(), *tokenizer, options) : tokenizer->Encode(text, options);
+  StatusOr<std::vector<int32_t>> ids =
+      flags.chat ? EncodeChat(text, file->metadata(), *tokenizer, options) : tokenizer->Encode(text, options);
   if (!ids.ok()) return ids.status();
   PrintTokens(*ids, *tokenizer, launcher.out);
   return OkStatus();
@@ -65,16 +70,32 @@ Status Tokenize(const TokenizeFlags& flags, Launcher& launcher) {
 
 void AddTokenize(CLI::App& app, Launcher& launcher) {
   const auto flags = std::make_shared<TokenizeFlags>();
-  CLI::App* command = AddCommand(app, launcher, "tokenize", "text to token ids",
-                                 "  motley tokenize -m model.gguf --text \"The capital of France is\"\n"
-                                 "  motley tokenize -m model.gguf -f prompt.txt --json\n"
-                                 "  motley tokenize -m model.gguf --chat --text Hi      as one user's message\n"
-                                 "  motley tokenize -m model.gguf --special --text \"<|im_end|>\"",
-                                 [flags](Launcher& l) { return Tokenize(*flags, l); });
+  CLI::App* command =
+      AddCommand(app, launcher, "tokenize", "text to token ids",
+                 "  motley tokenize -m model.gguf --text \"The capital of France is\"\n"
+                 "  motley tokenize -m model.gguf -f prompt.txt --json\n"
+                 "  motley tokenize -m model.gguf --chat --text Hi      as one user's message\n"
+                 "  motley tokenize -m model.gguf --special --text \"<|im_end|>\"",
+                 [flags](Launcher& l) { return Tokenize(*flags, l); });
   AddModelFlag(*command, launcher);
-  command->add_option_function<std::string>("--text", [flags](const std::string& t) { flags->text = t; flags->has_text = true; }, "the text")->type_name("TEXT");
-  command->add_option_function<std::string>("-f,--file", [flags](const std::string& f) { flags->file = f; flags->has_file = true; },
-                                            "a file with the text, taken byte for byte; - is standard input")->type_name("FILE");
+  command
+      ->add_option_function<std::string>(
+          "--text",
+          [flags](const std::string& t) {
+            flags->text = t;
+            flags->has_text = true;
+          },
+          "the text")
+      ->type_name("TEXT");
+  command
+      ->add_option_function<std::string>(
+          "-f,--file",
+          [flags](const std::string& f) {
+            flags->file = f;
+            flags->has_file = true;
+          },
+          "a file with the text, taken byte for byte; - is standard input")
+      ->type_name("FILE");
   command->add_flag("--chat", flags->chat, "the text is one user's message: through the chat template");
   command->add_flag("--special", flags->special, "names of control tokens in the text become these tokens");
   command->add_flag("--no-bos", flags->no_bos, "no BOS in front, also where the file asks for it");

@@ -7,8 +7,8 @@ namespace motley {
 
 enum ExitCode : int {
   kExitDone = 0,
-  kExitFailed = 1,       // at run time
-  kExitUsage = 2,        // wrong usage, configuration or file
+  kExitFailed = 1,  // at run time
+  kExitUsage = 2,   // wrong usage, configuration or file
   kExitDoesNotFit = 3,
   kExitInterrupted = 130,
 };

@@ -1,8 +1,8 @@
-// Interrupt: Ctrl-C and a friendly kill become a flag that long work looks at. A second one ends the process, and so
-// does the first where nobody has said that he looks.
+// Interrupt: Ctrl-C and a friendly kill become a flag that long work looks at. A second one ends the process,
+// and so does the first where nobody has said that he looks.
 //
-// Made in main before any other thread, as those inherit the blocked signals and a thread of its own receives them:
-// no handler, and so no global.
+// Made in main before any other thread, as those inherit the blocked signals and a thread of its own receives
+// them: no handler, and so no global.
 #pragma once
 
 #include <atomic>

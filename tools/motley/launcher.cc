@@ -18,15 +18,44 @@ namespace {
 
 void AddCommonFlags(CLI::App& command, CommonFlags& flags) {
   const char* group = "Common";
-  command.add_option("-c,--config", flags.config_file, "TOML file; flags win over it")->type_name("FILE")->group(group);
-  command.add_option("--device", flags.devices, "use only this device (repeatable); motley devices prints names")->type_name("NAME")->allow_extra_args(false)->group(group);
-  command.add_option("--pin", flags.pins, "put a part of the model on a device (repeatable), e.g. \"layers.*.experts=cpu_avx512:0\"")->type_name("SELECTOR=DEVICE")->allow_extra_args(false)->group(group);
-  command.add_option("--context", flags.context, "tokens a sequence; default: the model's limit, or what fits")->type_name("N")->group(group);
-  command.add_option("--sequences", flags.sequences, "sequences at once; default 1")->type_name("N")->group(group);
-  command.add_option("--page-tokens", flags.page_tokens, "tokens a page of the cache; default 64")->type_name("N")->group(group);
-  command.add_option("--kv", flags.kv, "how keys and values are kept: f32, f16 (default), q8 or q4")->type_name("TYPE")->group(group);
-  command.add_option("--set", flags.settings, "any key of the TOML file (repeatable), e.g. plugin.cpu_avx512.threads=8")->type_name("TABLE.KEY=VALUE")->allow_extra_args(false)->group(group);
-  command.add_option("--plugin-path", flags.plugin_paths, "a folder with plugins, searched first (repeatable)")->type_name("DIR")->allow_extra_args(false)->group(group);
+  command.add_option("-c,--config", flags.config_file, "TOML file; flags win over it")
+      ->type_name("FILE")
+      ->group(group);
+  command
+      .add_option("--device", flags.devices, "use only this device (repeatable); motley devices prints names")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--pin", flags.pins,
+                  "put a part of the model on a device (repeatable), e.g. \"layers.*.experts=cpu_avx512:0\"")
+      ->type_name("SELECTOR=DEVICE")
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--context", flags.context, "tokens a sequence; default: the model's limit, or what fits")
+      ->type_name("N")
+      ->group(group);
+  command.add_option("--sequences", flags.sequences, "sequences at once; default 1")
+      ->type_name("N")
+      ->group(group);
+  command.add_option("--page-tokens", flags.page_tokens, "tokens a page of the cache; default 64")
+      ->type_name("N")
+      ->group(group);
+  command.add_option("--kv", flags.kv, "how keys and values are kept: f32, f16 (default), q8 or q4")
+      ->type_name("TYPE")
+      ->group(group);
+  command
+      .add_option("--set", flags.settings,
+                  "any key of the TOML file (repeatable), e.g. plugin.cpu_avx512.threads=8")
+      ->type_name("TABLE.KEY=VALUE")
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--plugin-path", flags.plugin_paths, "a folder with plugins, searched first (repeatable)")
+      ->type_name("DIR")
+      ->allow_extra_args(false)
+      ->group(group);
   command.add_flag("--json", flags.json, "results as JSON on stdout, errors too")->group(group);
   command.add_flag("-v,--verbose", flags.verbose, "say more; -vv says everything")->group(group);
   command.add_flag("-q,--quiet", flags.quiet, "results and errors only")->group(group);
@@ -36,7 +65,8 @@ Status AddPin(const std::string& text, Config& config) {
   const std::string position = "--pin " + Printable(text, 80);
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return InvalidArgumentError(position + ": write SELECTOR=DEVICE, e.g. --pin \"layers.*.experts=cpu_avx512:0\"");
+    return InvalidArgumentError(position +
+                                ": write SELECTOR=DEVICE, e.g. --pin \"layers.*.experts=cpu_avx512:0\"");
   }
   ConfigPin pin;
   pin.what = text.substr(0, equals);
@@ -66,7 +96,8 @@ Status ApplyFlags(const CommonFlags& flags, Config& config) {
     config.positions["placement.devices"] = "--device";
   }
   for (const std::string& pin : flags.pins) MOTLEY_RETURN_IF_ERROR(AddPin(pin, config));
-  config.plugins.path.insert(config.plugins.path.begin(), flags.plugin_paths.begin(), flags.plugin_paths.end());
+  config.plugins.path.insert(config.plugins.path.begin(), flags.plugin_paths.begin(),
+                             flags.plugin_paths.end());
   return OkStatus();
 }
 
@@ -82,10 +113,12 @@ CLI::App* AddCommand(CLI::App& app, Launcher& launcher, const std::string& name,
 }
 
 void AddModelFlag(CLI::App& command, Launcher& launcher) {
-  command.add_option("-m,--model", launcher.flags.model, "a .gguf file (any shard of a split one)")->type_name("MODEL");
+  command.add_option("-m,--model", launcher.flags.model, "a .gguf file (any shard of a split one)")
+      ->type_name("MODEL");
 }
 
-void AddKeyFlag(CLI::App& command, KeyFlag& flag, const std::string& spelling, const std::string& key, const std::string& what) {
+void AddKeyFlag(CLI::App& command, KeyFlag& flag, const std::string& spelling, const std::string& key,
+                const std::string& what) {
   flag.key = key;
   flag.flag = spelling.substr(spelling.rfind(',') + 1);
   const auto take = [&flag](const std::string& text) {
@@ -128,7 +161,8 @@ StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t most_bytes)
   const int read_errno = errno;
   if (fd >= 0) close(fd);
   if (count < 0) return NotFoundError(name + ": cannot be read: " + std::strerror(read_errno));
-  if (text.size() > most_bytes) return InvalidArgumentError(name + ": larger than " + FormatSize(most_bytes) + ": give a shorter one");
+  if (text.size() > most_bytes)
+    return InvalidArgumentError(name + ": larger than " + FormatSize(most_bytes) + ": give a shorter one");
   return text;
 }
 

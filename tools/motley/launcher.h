@@ -1,4 +1,5 @@
-// What every command of the launcher shares: the common flags, the output, the way from a command line to a Config.
+// What every command of the launcher shares: the common flags, the output, the way from a command line to a
+// Config.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ constexpr const char* kExamples =
     "  motley devices                                     what this machine offers, and what was skipped\n"
     "  motley run -c motley.toml                          all of it from a file\n"
     "motley COMMAND --help explains a command.\n"
-    "Exit codes: 0 done, 1 failed at run time, 2 wrong usage, configuration or file, 3 does not fit, 130 interrupted.";
+    "Exit codes: 0 done, 1 failed at run time, 2 wrong usage, configuration or file, 3 does not fit, 130 "
+    "interrupted.";
 
 void AddCommands(CLI::App& app, Launcher& launcher) {
   AddRun(app, launcher);
@@ -41,7 +42,8 @@ void AddCommands(CLI::App& app, Launcher& launcher) {
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -64,15 +66,19 @@ Status UnknownWord(const CLI::App& app, const std::vector<std::string>& args) {
   const std::string word = extras.empty() ? "" : extras[0].substr(0, extras[0].find('='));
   std::string suggestion = word.rfind('-', 0) == 0 ? DidYouMean(word, flags) : "";
   if (suggestion.empty()) suggestion = "; motley " + parsed[0]->get_name() + " --help lists what it takes";
-  return InvalidArgumentError("motley " + parsed[0]->get_name() + ": unexpected \"" + Printable(word, 60) + "\"" + suggestion);
+  return InvalidArgumentError("motley " + parsed[0]->get_name() + ": unexpected \"" + Printable(word, 60) +
+                              "\"" + suggestion);
 }
 
 Status ParseError(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& args) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return UnknownWord(app, args);
-  if (args.empty()) return InvalidArgumentError("which command? The commands are " + ListNames(CommandNames(app), 20) + "; motley --help explains them");
+  if (args.empty())
+    return InvalidArgumentError("which command? The commands are " + ListNames(CommandNames(app), 20) +
+                                "; motley --help explains them");
   const auto parsed = app.get_subcommands();
   if (parsed.empty()) return UnknownWord(app, args);
-  return InvalidArgumentError("motley " + parsed[0]->get_name() + ": " + error.what() + "; motley " + parsed[0]->get_name() + " --help explains it");
+  return InvalidArgumentError("motley " + parsed[0]->get_name() + ": " + error.what() + "; motley " +
+                              parsed[0]->get_name() + " --help explains it");
 }
 
 // Sets launcher.command. Help and version are printed here and leave it empty.
@@ -84,7 +90,10 @@ Status ParseCommandLine(const std::vector<std::string>& args, Launcher& launcher
   AddCommands(app, launcher);
   if (!args.empty()) {
     for (const char* later : kLaterCommands) {
-      if (args[0] == later) return UnimplementedError("motley " + args[0] + " comes with a later version; the commands of this one are " + ListNames(CommandNames(app), 20));
+      if (args[0] == later)
+        return UnimplementedError("motley " + args[0] +
+                                  " comes with a later version; the commands of this one are " +
+                                  ListNames(CommandNames(app), 20));
     }
   }
   try {
@@ -136,4 +145,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace motley
 
-int main(int argc, char** argv) { return motley::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return motley::Main(argc, argv);
+}

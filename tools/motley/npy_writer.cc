@@ -11,10 +11,11 @@
 namespace motley {
 namespace {
 
-// Version 1.0: magic, version, u16 length, a Python literal padded with blanks so that the data begins at a multiple
-// of 64 bytes.
+// Version 1.0: magic, version, u16 length, a Python literal padded with blanks so that the data begins at a
+// multiple of 64 bytes.
 std::string Header(uint64_t rows, uint64_t columns) {
-  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " + std::to_string(columns) + "), }";
+  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
+                     std::to_string(columns) + "), }";
   constexpr size_t kBefore = 10;
   while ((kBefore + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';
@@ -24,7 +25,9 @@ std::string Header(uint64_t rows, uint64_t columns) {
   return header + text;
 }
 
-Status CannotWrite(const std::string& path) { return InternalError(path + ": cannot be written: " + std::strerror(errno)); }
+Status CannotWrite(const std::string& path) {
+  return InternalError(path + ": cannot be written: " + std::strerror(errno));
+}
 
 }  // namespace
 
@@ -33,14 +36,16 @@ StatusOr<NpyWriter> NpyWriter::Create(const std::string& path, uint64_t rows, ui
   writer.path_ = path;
   writer.rows_left_ = rows;
   writer.columns_ = columns;
-  struct stat info{};
+  struct stat info {};
   const bool special = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   if (special) {
     writer.file_ = std::fopen(path.c_str(), "wb");
   } else {
     std::string pattern = path + ".XXXXXX";
     const int fd = mkstemp(pattern.data());
-    if (fd < 0) return Status(Code::kInvalidArgument, path + ": cannot be made: " + std::strerror(errno) + "; name a file in a folder that can be written");
+    if (fd < 0)
+      return Status(Code::kInvalidArgument, path + ": cannot be made: " + std::strerror(errno) +
+                                                "; name a file in a folder that can be written");
     const mode_t mask = umask(0);
     umask(mask);
     (void)fchmod(fd, 0666 & ~mask);  // as any other new file
@@ -54,8 +59,11 @@ StatusOr<NpyWriter> NpyWriter::Create(const std::string& path, uint64_t rows, ui
 }
 
 NpyWriter::NpyWriter(NpyWriter&& other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, "")), file_(std::exchange(other.file_, nullptr)),
-      rows_left_(other.rows_left_), columns_(other.columns_) {}
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, "")),
+      file_(std::exchange(other.file_, nullptr)),
+      rows_left_(other.rows_left_),
+      columns_(other.columns_) {}
 
 NpyWriter::~NpyWriter() {
   if (file_ != nullptr) std::fclose(file_);
@@ -63,7 +71,8 @@ NpyWriter::~NpyWriter() {
 }
 
 Status NpyWriter::WriteRow(std::span<const float> row) {
-  if (rows_left_ == 0 || row.size() != columns_) return InternalError(path_ + ": a row that does not belong there");
+  if (rows_left_ == 0 || row.size() != columns_)
+    return InternalError(path_ + ": a row that does not belong there");
   --rows_left_;
   if (std::fwrite(row.data(), sizeof(float), row.size(), file_) != row.size()) return CannotWrite(path_);
   return OkStatus();

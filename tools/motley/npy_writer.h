@@ -25,7 +25,8 @@ class NpyWriter {
  private:
   NpyWriter() = default;
 
-  std::string path_, temporary_;  // temporary_ "": the path is no plain file (a pipe), and is written in place
+  std::string path_,
+      temporary_;  // temporary_ "": the path is no plain file (a pipe), and is written in place
   std::FILE* file_ = nullptr;
   uint64_t rows_left_ = 0, columns_ = 0;
 };

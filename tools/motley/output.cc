@@ -22,11 +22,17 @@ Output::Output()
   colour_ = stdout_is_terminal_ && (no_colour == nullptr || *no_colour == '\0');
 }
 
-void Output::Print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void Output::Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
 
-void Output::PrintJson(const boost::json::object& object) { Print(boost::json::serialize(object) + "\n"); }
+void Output::PrintJson(const boost::json::object& object) {
+  Print(boost::json::serialize(object) + "\n");
+}
 
-void Output::Flush() { std::fflush(stdout); }
+void Output::Flush() {
+  std::fflush(stdout);
+}
 
 void Output::Note(std::string_view text) {
   if (quiet) return;
@@ -38,13 +44,16 @@ void Output::Error(const Status& status) {
   std::fflush(stdout);
   std::fprintf(stderr, "motley: %s\n", status.message().c_str());
   if (!json || (result_ended && status.code() == Code::kCancelled)) return;
-  PrintJson({{"type", "error"}, {"code", std::string(CodeName(status.code()))}, {"message", ToValidUtf8(status.message())}});
+  PrintJson({{"type", "error"},
+             {"code", std::string(CodeName(status.code()))},
+             {"message", ToValidUtf8(status.message())}});
 }
 
 Status Output::Finish() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return OkStatus();
-  return InternalError(std::string("standard output: results were lost: ") + (errno != 0 ? std::strerror(errno) : "it cannot be written"));
+  return InternalError(std::string("standard output: results were lost: ") +
+                       (errno != 0 ? std::strerror(errno) : "it cannot be written"));
 }
 
 std::string Output::Styled(std::string_view code, std::string_view text) const {
@@ -55,10 +64,13 @@ namespace {
 
 // Columns a terminal gives the text: characters, not bytes.
 size_t Width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-bool IsNumber(const std::string& cell) { return cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9'); }
+bool IsNumber(const std::string& cell) {
+  return cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9');
+}
 
 }  // namespace
 

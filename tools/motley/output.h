@@ -17,9 +17,10 @@ class Output {
  public:
   Output();
 
-  bool json = false;    // set by the command line
+  bool json = false;  // set by the command line
   bool quiet = false;
-  bool result_ended = false;  // the object that ends a stream was printed: an interruption needs no second one
+  bool result_ended =
+      false;  // the object that ends a stream was printed: an interruption needs no second one
 
   // A result, as it is.
   void Print(std::string_view text);
@@ -50,7 +51,8 @@ class Output {
   bool stdin_is_terminal_, stdout_is_terminal_, stderr_is_terminal_, colour_;
 };
 
-// Columns that line up: the first row is the heading. Columns whose cells are all numbers or sizes stand right.
+// Columns that line up: the first row is the heading. Columns whose cells are all numbers or sizes stand
+// right.
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace motley

@@ -17,7 +17,8 @@ boost::json::array PinsJson(const PlanReport& report);
 // "pin layers.*.ffn = ref:0: 30 parts" a line.
 std::string PinsText(const PlanReport& report);
 
-// The table of devices, the placement and the pins; `explain` adds why devices are unused and what runs where.
+// The table of devices, the placement and the pins; `explain` adds why devices are unused and what runs
+// where.
 std::string PlanText(const PlannedModel& planned, const Output& out, bool explain);
 
 // [[placement.pin]] tables that lead to the same plan.

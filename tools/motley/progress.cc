@@ -14,13 +14,18 @@ constexpr int kBarWidth = 30;
 
 std::string Bar(double fraction) {
   const int full = static_cast<int>(fraction * kBarWidth);
-  return "[" + std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kBarWidth - full), '.') + "]";
+  return "[" + std::string(static_cast<size_t>(full), '#') +
+         std::string(static_cast<size_t>(kBarWidth - full), '.') + "]";
 }
 
 }  // namespace
 
 Progress::Progress(const Output& out, std::string what, std::string unit)
-    : what_(std::move(what)), unit_(std::move(unit)), shown_(out.stderr_is_terminal() && !out.quiet), begin_(std::chrono::steady_clock::now()), last_(begin_) {}
+    : what_(std::move(what)),
+      unit_(std::move(unit)),
+      shown_(out.stderr_is_terminal() && !out.quiet),
+      begin_(std::chrono::steady_clock::now()),
+      last_(begin_) {}
 
 Progress::~Progress() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
@@ -41,7 +46,8 @@ void Progress::Update(uint64_t done, uint64_t total) {
   std::string line = what_ + " ";
   if (total > 0) {
     const double fraction = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
-    line += Bar(fraction) + " " + std::to_string(static_cast<int>(fraction * 100)) + " %  " + Amount(static_cast<double>(done)) + " of " + Amount(static_cast<double>(total));
+    line += Bar(fraction) + " " + std::to_string(static_cast<int>(fraction * 100)) + " %  " +
+            Amount(static_cast<double>(done)) + " of " + Amount(static_cast<double>(total));
   } else {
     line += Amount(static_cast<double>(done));
   }

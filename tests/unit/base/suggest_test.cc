@@ -16,7 +16,9 @@ TEST(EditDistance, CountsEditsAndSwaps) {
   EXPECT_EQ(EditDistance("CONTEXT", "context"), 0u);
 }
 
-TEST(EditDistance, IsBoundedOnHugeNames) { EXPECT_LE(EditDistance(std::string(1 << 20, 'a'), std::string(1 << 20, 'b')), 256u); }
+TEST(EditDistance, IsBoundedOnHugeNames) {
+  EXPECT_LE(EditDistance(std::string(1 << 20, 'a'), std::string(1 << 20, 'b')), 256u);
+}
 
 TEST(Suggest, NearNamesAreFoundAndFarOnesAreNot) {
   const std::vector<std::string> names = {"model", "kv", "plugins", "placement"};

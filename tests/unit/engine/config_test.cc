@@ -16,7 +16,9 @@ std::string ErrorOf(std::string_view text) {
   const auto config = ParseConfig(text, "m.toml");
   EXPECT_FALSE(config.ok()) << text;
   if (config.ok()) return "";
-  EXPECT_TRUE(config.status().code() == Code::kInvalidArgument || config.status().code() == Code::kUnimplemented) << config.status().ToString();
+  EXPECT_TRUE(config.status().code() == Code::kInvalidArgument ||
+              config.status().code() == Code::kUnimplemented)
+      << config.status().ToString();
   return config.status().message();
 }
 
@@ -64,7 +66,8 @@ on = "ref:0"
 
 [schedule]
 step_tokens = 64
-)", "/models/air/m.toml");
+)",
+                                  "/models/air/m.toml");
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(config->model.path, "/models/air/GLM-4.5-Air-Q4_K_M-00001-of-00002.gguf");
   EXPECT_EQ(config->model.context, 32768u);
@@ -95,7 +98,8 @@ TEST(Config, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(config.placement.margin_bytes, 512u << 20);
   EXPECT_EQ(config.schedule.step_tokens, 512u);
   EXPECT_GT(ConfigKeys().size(), 20u);
-  for (const ConfigKey& key : ConfigKeys()) EXPECT_FALSE(key.doc.empty() || key.fallback.empty() || key.type.empty()) << key.name;
+  for (const ConfigKey& key : ConfigKeys())
+    EXPECT_FALSE(key.doc.empty() || key.fallback.empty() || key.type.empty()) << key.name;
 }
 
 TEST(Config, ModelPathIsRelativeToTheFile) {
@@ -107,8 +111,10 @@ TEST(Config, ModelPathIsRelativeToTheFile) {
 
 TEST(Config, OptionsOfPluginsKeepTypeAndPlace) {
   const auto config = ParseConfig(
-      "[plugin.x]\nenabled = false\nisolate = false\na = 1\nb = 1.5\nc = true\nd = \"é\"\nf = [\"p\", \"q\"]\n"
-      "g.h = 'deep'\n[[plugin.x.worker]]\nname = \"w0\"\n[[plugin.x.worker]]\nname = \"w1\"\n", "m.toml");
+      "[plugin.x]\nenabled = false\nisolate = false\na = 1\nb = 1.5\nc = true\nd = \"é\"\nf = [\"p\", "
+      "\"q\"]\n"
+      "g.h = 'deep'\n[[plugin.x.worker]]\nname = \"w0\"\n[[plugin.x.worker]]\nname = \"w1\"\n",
+      "m.toml");
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   const PluginSettings& x = config->plugin.at("x");
   EXPECT_FALSE(x.enabled);
@@ -122,11 +128,14 @@ TEST(Config, OptionsOfPluginsKeepTypeAndPlace) {
   EXPECT_EQ(std::get<std::string>(Option(*config, "x", "g.h")->value), "deep");
   EXPECT_EQ(std::get<std::string>(Option(*config, "x", "worker.1.name")->value), "w1");
   EXPECT_EQ(x.options.size(), 9u);  // the host's keys are not among them
-  EXPECT_HAS(ErrorOf("[plugin.x]\nisolate = true"), "m.toml:2:11: plugin.x.isolate = true: comes with a later version");
-  EXPECT_HAS(ErrorOf("[plugin.x]\nenabled = \"true\""), "plugin.x.enabled = \"true\": must be true or false, without quotes");
+  EXPECT_HAS(ErrorOf("[plugin.x]\nisolate = true"),
+             "m.toml:2:11: plugin.x.isolate = true: comes with a later version");
+  EXPECT_HAS(ErrorOf("[plugin.x]\nenabled = \"true\""),
+             "plugin.x.enabled = \"true\": must be true or false, without quotes");
   EXPECT_HAS(ErrorOf("[plugin.x]\nd = 2026-01-01"), "m.toml:2:5: plugin.x.d = a date or time");
   EXPECT_HAS(ErrorOf("[plugin.x]\nl = [1, 2]"), "m.toml:2:6: plugin.x.l: a list of an option holds texts");
-  EXPECT_HAS(ErrorOf("[plugin]\nx = 1"), "m.toml:2:1: plugin.x = 1: the options of a plugin stand in a table of their own");
+  EXPECT_HAS(ErrorOf("[plugin]\nx = 1"),
+             "m.toml:2:1: plugin.x = 1: the options of a plugin stand in a table of their own");
 }
 
 struct Row {
@@ -138,12 +147,14 @@ TEST(FieldFailure, C01_MisspeltKeysAndTables) {
   const Row rows[] = {
       {"[model]\ncontxt = 5\n", "m.toml:2:1: no key contxt in [model]; did you mean \"context\"?"},
       {"[plcement]\nmargin = 5\n", "m.toml:1:2: no table [plcement]; did you mean \"placement\"?"},
-      {"[model]\npath = \"a\"\n\n  [placement]\n\tmargni = 5\n", "m.toml:5:2: no key margni in [placement]; did you mean \"margin\"?"},
+      {"[model]\npath = \"a\"\n\n  [placement]\n\tmargni = 5\n",
+       "m.toml:5:2: no key margni in [placement]; did you mean \"margin\"?"},
       {"bind_adress = \"0.0.0.0\"\n", "m.toml:1:1: no key bind_adress"},
-      {"[[placement.pin]]\nwaht = \"head\"\non = \"ref:0\"\n", "m.toml:2:1: no key waht in [[placement.pin]]; did you mean \"what\"?"},
+      {"[[placement.pin]]\nwaht = \"head\"\non = \"ref:0\"\n",
+       "m.toml:2:1: no key waht in [[placement.pin]]; did you mean \"what\"?"},
       {"[plugins.ref]\nx = 1\n", "m.toml:1:10: no table [plugins.ref]; did you mean [plugin.ref]?"},
-      {"[zzz]\n", "m.toml:1:2: no table [zzz]; the tables are model, kv, plugins,"},
-      {"[kv]\nzzzzzz = 1\n", "m.toml:2:1: no key zzzzzz in [kv]; its keys are dtype, page_tokens"},
+      {"[zzz]\n", "m.toml:1:2: no table [zzz]; did you mean one of the tables model, kv, plugins,"},
+      {"[kv]\nzzzzzz = 1\n", "m.toml:2:1: no key zzzzzz in [kv]; did you mean one of dtype, page_tokens?"},
       {"[kv]\n\"\\u001b[31m\" = 1\n", "no key \\x1b[31m in [kv]"},  // no escape codes to the terminal
   };
   for (const Row& row : rows) EXPECT_HAS(ErrorOf(row.text), row.error);
@@ -157,17 +168,20 @@ TEST(FieldFailure, C01_AKeyInTheWrongTableSaysWhereItBelongs) {
       {"[model]\npage_tokns = 5\n", "did you mean \"page_tokens\" in [kv]?"},
       {"model = 5\n", "m.toml:1:1: model = 5: is a table: write a line [model]"},
       {"[[model]]\ncontext = 1\n", "is a table: write a line [model]"},
-      {"[placement.pin]\nwhat = \"head\"\non = \"ref:0\"\n", "placement.pin = {...}: must be tables: write [[placement.pin]]"},
+      {"[placement.pin]\nwhat = \"head\"\non = \"ref:0\"\n",
+       "placement.pin = {...}: must be tables: write [[placement.pin]]"},
       {"[placement]\npin = \"head=ref:0\"\n", "m.toml:2:7: placement.pin = \"head=ref:0\": must be tables"},
       {"[[placement.pin]]\nwhat = \"head\"\n", "m.toml:1:1: [[placement.pin]] needs on = a device"},
-      {"[[placement.pin]]\non = \"ref:0\"\nwhat = 7", "m.toml:3:8: placement.pin.what = 7: must be a text: a selector"},
+      {"[[placement.pin]]\non = \"ref:0\"\nwhat = 7",
+       "m.toml:3:8: placement.pin.what = 7: must be a text: a selector"},
   };
   for (const Row& row : rows) EXPECT_HAS(ErrorOf(row.text), row.error);
 }
 
 TEST(FieldFailure, C01_WrongTypesAndRanges) {
   const Row rows[] = {
-      {"[model]\nsequences = \"8\"\n", "m.toml:2:13: model.sequences = \"8\": must be a whole number, without quotes: sequences = 8"},
+      {"[model]\nsequences = \"8\"\n",
+       "m.toml:2:13: model.sequences = \"8\": must be a whole number, without quotes: sequences = 8"},
       {"[model]\ncontext = 4096.0\n", "m.toml:2:11: model.context = 4096: must be a whole number"},
       {"[model]\ncontext = 0\n", "m.toml:2:11: model.context = 0: must be 1..1073741824"},
       {"[model]\ncontext = -1\n", "model.context = -1: must be 1.."},
@@ -175,8 +189,10 @@ TEST(FieldFailure, C01_WrongTypesAndRanges) {
       {"[model]\npath = 5\n", "m.toml:2:8: model.path = 5: must be a text in quotes"},
       {"[model]\npath = \"\"\n", "model.path = \"\": must name a file"},
       {"[model]\npath = \"a\\u0000b\"\n", "holds no zero byte"},
-      {"[kv]\ndtype = \"F16\"\n", "m.toml:2:9: kv.dtype = \"F16\": must be one of \"f32\", \"f16\", \"q8\", \"q4\""},
-      {"[placement]\nmargin = \"512 MB\"\n", "m.toml:2:10: placement.margin: \"512 MB\" has an unknown unit \"MB\""},
+      {"[kv]\ndtype = \"F16\"\n",
+       "m.toml:2:9: kv.dtype = \"F16\": must be one of \"f32\", \"f16\", \"q8\", \"q4\""},
+      {"[placement]\nmargin = \"512 MB\"\n",
+       "m.toml:2:10: placement.margin: \"512 MB\" has an unknown unit \"MB\""},
       {"[placement]\nmargin = -1\n", "placement.margin = -1: must be 0.."},
       {"[placement]\nmargin = 0.5\n", "placement.margin = 0.5: must be a size"},
       {"[placement]\nmargin = \"99999999999 GiB\"\n", "too large"},
@@ -208,14 +224,16 @@ TEST(FieldFailure, C01_DuplicateKeysAndTables) {
 }
 
 TEST(FieldFailure, C01_ByteOrderMarkCrlfAndEmptyFiles) {
-  for (std::string_view text : {"", "\n", "# nothing\r\n", "\xEF\xBB\xBF", "\xEF\xBB\xBF# x", "   \t  "}) EXPECT_TRUE(ParseConfig(text, "m.toml").ok());
+  for (std::string_view text : {"", "\n", "# nothing\r\n", "\xEF\xBB\xBF", "\xEF\xBB\xBF# x", "   \t  "})
+    EXPECT_TRUE(ParseConfig(text, "m.toml").ok());
   const auto crlf = ParseConfig("\xEF\xBB\xBF[model]\r\ncontext = 7\r\npath = 'a'\r\n", "m.toml");
   ASSERT_TRUE(crlf.ok()) << crlf.status().ToString();
   EXPECT_EQ(crlf->model.context, 7u);
   EXPECT_EQ(crlf->model.path, "a");
   EXPECT_HAS(ErrorOf("\xEF\xBB\xBF[modle]\r\n"), "m.toml:1:2: ");  // the mark is no column
   EXPECT_HAS(ErrorOf("[model]\r\ncontxt = 7\r\n"), "m.toml:2:1: ");
-  EXPECT_HAS(ErrorOf(std::string_view("\xFF\xFE[\0m\0]\0", 8)), "m.toml:1:1: the file is UTF-16: save it as UTF-8");
+  EXPECT_HAS(ErrorOf(std::string_view("\xFF\xFE[\0m\0]\0", 8)),
+             "m.toml:1:1: the file is UTF-16: save it as UTF-8");
   EXPECT_HAS(ErrorOf("[model]\npath = \"é\xff\"\n"), "m.toml:2:10: the file is no valid UTF-8 here");
 }
 
@@ -227,9 +245,15 @@ TEST(FieldFailure, C01_ColumnsCountCharactersNotBytes) {
 
 TEST(FieldFailure, C01_BrokenTomlNamesThePlaceAndTheFix) {
   const Row rows[] = {
-      {"[model]\ncontext = \n", "m.toml:2:"}, {"[model\ncontext = 1\n", "close the table's name"}, {"[model]\npath = a.gguf\n", "a text needs quotes around it"},
-      {"[model]\npath = \"a\\qb\"\n", "unknown escape"}, {"[model]\npath = \"abc\n", "m.toml:2:"}, {"path = \"\"\"abc", "the file ends in the middle"},
-      {"= 1\n", "m.toml:1:1: "}, {"[model]\ncontext = 08\n", "leading zero"}, {"[model]\ncontext = 1 2\n", "m.toml:2:13: "},
+      {"[model]\ncontext = \n", "m.toml:2:"},
+      {"[model\ncontext = 1\n", "close the table's name"},
+      {"[model]\npath = a.gguf\n", "a text needs quotes around it"},
+      {"[model]\npath = \"a\\qb\"\n", "unknown escape"},
+      {"[model]\npath = \"abc\n", "m.toml:2:"},
+      {"path = \"\"\"abc", "the file ends in the middle"},
+      {"= 1\n", "m.toml:1:1: "},
+      {"[model]\ncontext = 08\n", "leading zero"},
+      {"[model]\ncontext = 1 2\n", "m.toml:2:13: "},
       {"[sampling]\ntop_p = 1e999\n", "m.toml:2:9: "},
   };
   for (const Row& row : rows) EXPECT_HAS(ErrorOf(row.text), row.error);
@@ -249,13 +273,20 @@ TEST(FieldFailure, C01_HostileNestingAndSizeAreBounded) {
   const std::string n(100000, '[');
   std::string dots = "plugin";
   for (int i = 0; i < 100000; ++i) dots += ".a";
-  const std::string texts[] = {"a = " + n, dots + " = 1", "[" + dots + "]", "[plugin.x]\na = " + std::string(65, '[') + std::string(65, ']'),
-                               "a = " + std::string(100000, '{'), "plugin.'x' = 1\n" + dots + " = 1"};
+  const std::string texts[] = {"a = " + n,
+                               dots + " = 1",
+                               "[" + dots + "]",
+                               "[plugin.x]\na = " + std::string(65, '[') + std::string(65, ']'),
+                               "a = " + std::string(100000, '{'),
+                               "plugin.'x' = 1\n" + dots + " = 1"};
   for (const std::string& text : texts) EXPECT_HAS(ErrorOf(text), "nested too deeply");
   std::string quoted_dots = "a";
   for (int i = 0; i < 100000; ++i) quoted_dots += " . 'b'";
   EXPECT_HAS(ErrorOf(quoted_dots + " = 1"), "nested too deeply");
-  EXPECT_TRUE(ParseConfig("[chat]\nsystem = \"\"\"" + std::string(1000, '.') + "[[[[\"\"\"\n[plugin.x]\na.b.c = '" + std::string(1000, '.') + "'\n", "m.toml").ok());
+  EXPECT_TRUE(ParseConfig("[chat]\nsystem = \"\"\"" + std::string(1000, '.') +
+                              "[[[[\"\"\"\n[plugin.x]\na.b.c = '" + std::string(1000, '.') + "'\n",
+                          "m.toml")
+                  .ok());
   EXPECT_HAS(ErrorOf(std::string(64 << 20, '#')), "larger than 1048576 bytes");
   EXPECT_LT(ErrorOf("[model]\npath = " + std::string(100000, 'x')).size(), 2000u);
   EXPECT_LT(ErrorOf("[model]\n" + std::string(100000, 'x') + " = 1").size(), 2000u);
@@ -284,15 +315,22 @@ TEST(LoadConfig, NamesTheFileThatCannotBeRead) {
 }
 
 TEST(Config, WorkersComeWithALaterIssue) {
-  EXPECT_HAS(ErrorOf("[worker]\nname = \"spark2\"\n[worker.tls]\nca = \"x\""), "m.toml:1:2: [worker] comes with a later issue");
-  EXPECT_HAS(ErrorOf("[[plugin.rpc.worker]]\nname = \"spark2\"\n"), "[[plugin.rpc.worker]] comes with a later issue");
+  EXPECT_HAS(ErrorOf("[worker]\nname = \"spark2\"\n[worker.tls]\nca = \"x\""),
+             "m.toml:1:2: [worker] comes with a later issue");
+  EXPECT_HAS(ErrorOf("[[plugin.rpc.worker]]\nname = \"spark2\"\n"),
+             "[[plugin.rpc.worker]] comes with a later issue");
 }
 
 TEST(ApplySetting, WinsOverTheFileAndTakesTextsWithoutQuotes) {
-  Config config = *ParseConfig("[model]\ncontext = 5\npath = 'a'\n[plugin.x]\nl = ['a', 'b', 'c']\n[[placement.pin]]\nwhat='head'\non='ref:0'", "/x/m.toml");
-  for (const char* setting : {"model.context=4096", "kv.dtype=q8", "model.path=dir/123", "placement.margin=1 GiB", "plugin.x.threads=8",
-                              "plugin.x.name=\"8\"", "plugin.x.l=['z']", "plugin.x.mode = fast", "chat.system=say \"hi\" # now", "chat.thinking=true",
-                              "sampling.stop=[\"a\", \"b\"]", "placement.devices=ref:0", "sampling.temperature=1"}) {
+  Config config = *ParseConfig(
+      "[model]\ncontext = 5\npath = 'a'\n[plugin.x]\nl = ['a', 'b', "
+      "'c']\n[[placement.pin]]\nwhat='head'\non='ref:0'",
+      "/x/m.toml");
+  for (const char* setting :
+       {"model.context=4096", "kv.dtype=q8", "model.path=dir/123", "placement.margin=1 GiB",
+        "plugin.x.threads=8", "plugin.x.name=\"8\"", "plugin.x.l=['z']", "plugin.x.mode = fast",
+        "chat.system=say \"hi\" # now", "chat.thinking=true", "sampling.stop=[\"a\", \"b\"]",
+        "placement.devices=ref:0", "sampling.temperature=1"}) {
     const Status s = ApplySetting(config, setting);
     EXPECT_TRUE(s.ok()) << s.ToString();
   }
@@ -316,12 +354,18 @@ TEST(ApplySetting, WinsOverTheFileAndTakesTextsWithoutQuotes) {
 
 TEST(ApplySetting, RefusesWithTheSettingInTheMessage) {
   const Row rows[] = {
-      {"model.context", "--set model.context: has no ="}, {"=5", "is no key"}, {"model..context=5", "is no key"}, {"a b=5", "is no key"},
+      {"model.context", "--set model.context: has no ="},
+      {"=5", "is no key"},
+      {"model..context=5", "is no key"},
+      {"a b=5", "is no key"},
       {"model.contxt=5", "--set model.contxt=5: no key contxt in [model]; did you mean \"context\"?"},
       {"model.context=0", "--set model.context=0: model.context = 0: must be 1.."},
       {"model.context=x", "model.context = \"x\": must be a whole number"},
-      {"model.context=1\n[kv]\npage_tokens=7", "must be a whole number"},  // nothing is smuggled in behind a newline
-      {"context=5", "it belongs to [model]"}, {"worker.name=x", "comes with a later issue"}, {"model=5", "is a table"},
+      {"model.context=1\n[kv]\npage_tokens=7",
+       "must be a whole number"},  // nothing is smuggled in behind a newline
+      {"context=5", "it belongs to [model]"},
+      {"worker.name=x", "comes with a later issue"},
+      {"model=5", "is a table"},
       {"kv.page_tokens=", "must be a whole number"},
   };
   for (const Row& row : rows) {
@@ -332,8 +376,10 @@ TEST(ApplySetting, RefusesWithTheSettingInTheMessage) {
     EXPECT_EQ(config.kv.page_tokens, 64u);
   }
   Config config;
-  EXPECT_HAS(SetConfigValue(config, "model.context", "0", "--context").message(), "--context: model.context = 0: must be 1..");
-  EXPECT_FALSE(ApplySetting(config, "plugin.x.a=" + std::string(1 << 20, '[')).ok());  // longer than a file may be
+  EXPECT_HAS(SetConfigValue(config, "model.context", "0", "--context").message(),
+             "--context: model.context = 0: must be 1..");
+  EXPECT_FALSE(
+      ApplySetting(config, "plugin.x.a=" + std::string(1 << 20, '[')).ok());  // longer than a file may be
 }
 
 }  // namespace
