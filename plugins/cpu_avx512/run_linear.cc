@@ -63,7 +63,7 @@ void CpuProgram::RunLinear(size_t index, const Member& m) const {
   const int64_t rows_at_once = RowsPerCall(step.floats ? 2 * k : k);
   const int64_t items = units * ((rows + rows_at_once - 1) / rows_at_once);
   // Small enough pieces that the last one does not keep the others waiting, large enough to be long streams.
-  const int64_t piece = std::max<int64_t>(1, items / (m.n * 8));
+  const int64_t piece = std::max<int64_t>(1, items / (m.n * 32));
   bool prepared = !own;
   PhaseOf(args, index, 1).Run(items, piece, [&](int64_t item, int64_t end) {
     if (!prepared) PrepareRows(step, m, rows, 0, rows, blocks, floats);
