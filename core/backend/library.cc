@@ -11,6 +11,7 @@
 #include <boost/dll/shared_library.hpp>
 
 #include "core/backend/abi.h"
+#include "core/backend/elf_file.h"
 
 namespace motley {
 namespace {
@@ -44,6 +45,7 @@ Library::Library() : loaded_(std::make_unique<Loaded>()) {}
 StatusOr<std::shared_ptr<Library>> Library::Load(const std::string& path) {
   if (!std::filesystem::path(path).is_absolute())
     return InvalidArgumentError(path + ": must be an absolute path");
+  MOTLEY_RETURN_IF_ERROR(CheckElfIsWhole(path));
   std::shared_ptr<Library> library(new Library());
   library->path_ = path;
   try {

@@ -30,12 +30,14 @@ double Rate(double count, double seconds) {
 
 }  // namespace
 
-StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, int64_t max_outputs) {
+StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
+                                  int64_t max_outputs) {
   OpenedEngine opened;
   launcher.interrupt.OnInterruptOnlySetFlag();
   MOTLEY_ASSIGN_OR_RETURN(opened.base, OpenBackends(launcher.flags, config));
   Progress progress(launcher.out, "loading " + std::filesystem::path(config.model.path).filename().string());
   EngineOptions options;
+  options.prompt_tokens = prompt_tokens;
   options.max_outputs = max_outputs;
   options.progress = [&](uint64_t done, uint64_t total) {
     progress.Update(done, total);

@@ -22,8 +22,10 @@ struct OpenedEngine {
 };
 
 // Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag.
+// prompt_tokens: of the request to come, which is refused before weights are loaded where it is too long.
 // max_outputs: rows of logits a step, 0 = one a sequence.
-StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, int64_t max_outputs = 0);
+StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
+                                  int64_t max_outputs = 0);
 
 struct Answer {
   FinishReason reason = FinishReason::kStop;

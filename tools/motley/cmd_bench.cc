@@ -164,7 +164,7 @@ Status BenchModel(const BenchFlags& flags, Launcher& launcher) {
         "motley bench: no model: give one by -m MODEL, or as model.path in the TOML file; or measure an op: "
         "--op linear");
   if (!config.model.context) config.model.context = flags.prefill + flags.decode + 1;
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config));
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, 0));
   Engine& engine = *opened.engine;
   const auto depth = static_cast<int64_t>(flags.prefill + flags.decode / 2);
   const uint32_t threads = opened.base.host->threads();

@@ -1,5 +1,6 @@
 // motley logits: the logits of every position, for comparing with other implementations.
 #include <charconv>
+#include <filesystem>
 #include <memory>
 
 #include "tools/motley/answer.h"
@@ -41,18 +42,26 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
   if (config.model.path.empty())
     return InvalidArgumentError(
         "motley logits: no model: give one by -m MODEL, or as model.path in the TOML file");
+  std::error_code ignored;
+  if (flags.out.empty() || std::filesystem::is_directory(flags.out, ignored))
+    return InvalidArgumentError("motley logits: -o \"" + flags.out + "\": must name a file");
   int64_t vocab = 0;
   {
     Logger errors(LogLevel::kError);
     MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenVocabulary(config.model.path, errors));
     vocab = files.tokenizer->vocab_size();
+    for (int32_t token : tokens) {
+      if (files.tokenizer->IsValid(token)) continue;
+      return InvalidArgumentError("--tokens: " + std::to_string(token) + " is no token: must be 0.." +
+                                  std::to_string(vocab - 1));
+    }
   }
   const uint64_t count = tokens.size();
   launcher.interrupt.OnInterruptOnlySetFlag();  // the unfinished file is to be removed
   MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer,
                           NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
   MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
-                          OpenEngine(launcher, config, OutputsAStep(vocab, count)));
+                          OpenEngine(launcher, config, count, OutputsAStep(vocab, count)));
   Status written;
   Request request;
   request.prompt = std::move(tokens);

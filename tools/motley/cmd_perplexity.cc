@@ -70,7 +70,7 @@ Status Perplexity(const PerplexityFlags& flags, Launcher& launcher) {
   int64_t vocab = 0;
   MOTLEY_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, ReadTokens(flags, config, &vocab));
   MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
-                          OpenEngine(launcher, config, OutputsAStep(vocab, tokens.size())));
+                          OpenEngine(launcher, config, 0, OutputsAStep(vocab, tokens.size())));
   const auto context = static_cast<size_t>(opened.engine->context());
   if (context < 2)
     return InvalidArgumentError("--context " + std::to_string(context) + ": perplexity needs 2 at least");

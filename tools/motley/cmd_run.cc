@@ -245,7 +245,7 @@ Status Run(const RunFlags& flags, Launcher& launcher) {
   }
   if (config.chat.thinking && !config.chat.raw)
     launcher.out.Note("--thinking: the built-in ChatML form has no such switch; it is ignored");
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config));
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, tokens.size()));
   Engine& engine = *opened.engine;
   const uint64_t seed = SeedOf(config, launcher.out, launcher.flags.verbose);
   if (!prompt) return Chat(engine, prompter, config, seed, flags.stats, launcher);

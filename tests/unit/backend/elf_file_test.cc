@@ -1,0 +1,28 @@
+#include "core/backend/elf_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/temp_dir.h"
+
+namespace motley {
+namespace {
+
+TEST(FieldFailure, L02_ALibraryThatIsCutShortIsRefusedBeforeItIsMapped) {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(self)), std::istreambuf_iterator<char>());
+  ASSERT_GT(whole.size(), 4096u);
+  const test::TempDir dir;
+  EXPECT_TRUE(CheckElfIsWhole(dir.Write("whole.so", whole)).ok());
+  for (size_t bytes : {size_t{5}, size_t{63}, size_t{100}, size_t{4096}, whole.size() / 2}) {
+    const Status status = CheckElfIsWhole(dir.Write("cut.so", whole.substr(0, bytes)));
+    EXPECT_EQ(status.code(), Code::kFailedPrecondition) << bytes;
+    EXPECT_NE(status.message().find("cut.so"), std::string::npos) << status.message();
+  }
+  EXPECT_TRUE(CheckElfIsWhole(dir.Write("text.so", "not a library")).ok());  // the loader's to say
+}
+
+}  // namespace
+}  // namespace motley
