@@ -361,6 +361,18 @@ bool IsSettingKey(std::string_view key) {
 }
 
 // Whether `value` is one TOML value; then the document "key = value" holds just that.
+// `text` has passed CheckConfigText. toml++ throws, and its exceptions end here.
+StatusOr<toml::table> ParseToml(std::string_view text, const std::string& name) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position& read = error.source().begin;
+    return TomlSyntaxError(text, name, error.description(), {read.line, read.column});
+  } catch (const std::exception& error) {
+    return InvalidArgumentError(name + ": cannot be parsed: " + error.what());
+  }
+}
+
 bool IsTomlValue(std::string_view document, std::string_view value) {
   if (value.find('\n') != std::string_view::npos || value.find('\r') != std::string_view::npos) return false;
   if (!CheckConfigText(document, "").ok()) return false;

@@ -1,6 +1,5 @@
 #include "core/engine/config_toml.h"
 
-#include "core/engine/config_text.h"
 #include "core/model/printable.h"
 
 namespace motley {
@@ -22,9 +21,7 @@ constexpr Hint kHints[] = {
 };
 
 // The parser names the end of what it read; people look for its beginning.
-TextPosition Beginning(std::string_view text, const toml::parse_error& error) {
-  const TextPosition at{error.source().begin.line, error.source().begin.column};
-  const std::string_view what = error.description();
+TextPosition Beginning(std::string_view text, std::string_view what, TextPosition at) {
   if (what.find("redefine existing") != std::string_view::npos) return KeyInFrontOf(text, at);
   const size_t open = what.find('\''), close = what.rfind('\'');
   const bool literal = what.find("not representable") != std::string_view::npos ||
@@ -36,8 +33,10 @@ TextPosition Beginning(std::string_view text, const toml::parse_error& error) {
   return begin;
 }
 
-Status SyntaxError(std::string_view text, const std::string& file, const toml::parse_error& error) {
-  std::string_view what = error.description();
+}  // namespace
+
+Status TomlSyntaxError(std::string_view text, const std::string& file, std::string_view what, TextPosition source) {
+  const TextPosition at = Beginning(text, what, source);
   constexpr std::string_view kPrefix = "Error while parsing ";
   if (what.substr(0, kPrefix.size()) == kPrefix) what.remove_prefix(kPrefix.size());
   std::string_view fix = "this is no TOML";
@@ -47,21 +46,8 @@ Status SyntaxError(std::string_view text, const std::string& file, const toml::p
       break;
     }
   }
-  const TextPosition at = Beginning(text, error);
   return InvalidArgumentError(file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
                               Printable(what, 200) + "; " + std::string(fix));
-}
-
-}  // namespace
-
-StatusOr<toml::table> ParseToml(std::string_view text, const std::string& name) {
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return SyntaxError(text, name, error);
-  } catch (const std::exception& error) {
-    return InvalidArgumentError(name + ": cannot be parsed: " + error.what());
-  }
 }
 
 }  // namespace motley

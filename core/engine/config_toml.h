@@ -1,17 +1,15 @@
-// ParseToml: a TOML document, or an error with the place, what was found and what to write. Inside
-// core/engine only.
+// What a TOML parser's complaint means for people: the place, what was found and what to write.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include <toml++/toml.h>
-
 #include "core/base/status.h"
+#include "core/engine/config_text.h"
 
 namespace motley {
 
-// `text` has passed CheckConfigText. toml++ throws, and its exceptions end here.
-StatusOr<toml::table> ParseToml(std::string_view text, const std::string& name);
+// `what` and `source`: the parser's description, and the end of what it had read.
+Status TomlSyntaxError(std::string_view text, const std::string& file, std::string_view what, TextPosition source);
 
 }  // namespace motley
