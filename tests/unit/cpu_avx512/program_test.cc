@@ -243,6 +243,21 @@ TEST(Fusion, GraphsWithOutputsInTheMiddleAgreeWithRef) {
   }
 }
 
+// Vectors come as F32 whatever they are stored in.
+TEST(Device, LoadsVectorsOfEveryFloatFormat) {
+  MOTLEY_NEEDS_AVX512();
+  const Client client(MOTLEY_CPU_PLUGIN, kOneThread);
+  Session session(client, 0);
+  for (const WeightFormat f : {WeightFormat::kF32, WeightFormat::kF16, WeightFormat::kBF16}) {
+    const auto stored = RandomStored(f, 1, 70, 9);
+    const auto got = session.Download<float>(session.LoadWeight(stored, static_cast<uint32_t>(f), {70}, MOTLEY_LAYOUT_F32));
+    ASSERT_EQ(got.size(), 70u) << Name(f);
+    for (int64_t i = 0; i < 70; ++i) {
+      EXPECT_EQ(static_cast<double>(got[static_cast<size_t>(i)]), StoredValue(f, stored.data(), i)) << Name(f) << " " << i;
+    }
+  }
+}
+
 // ---- What is refused, and with which words ----------------------------------------------------------------------------
 
 TEST(Device, RefusesWhatItDoesNotHaveAndSaysWhy) {
