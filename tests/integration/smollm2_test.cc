@@ -10,6 +10,13 @@
 namespace motley::test {
 namespace {
 
+// A sanitizer looks for faults of memory, which one prompt and one window show as well as all of them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 class SmolLM2 : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SmolLM2, PromptsAreNearTieSameAsTorch) {
@@ -26,7 +33,8 @@ TEST_P(SmolLM2, PromptsAreNearTieSameAsTorch) {
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();
   const Tolerance tolerance = NearTieTolerance(device == "cpu_avx512:0" ? "int8" : "f32");
   // The portable kernels are slow: two prompts of eight, one where each is copied besides.
-  const size_t count = device == "ref:0" ? 2 : device == "async_device:0" ? 1 : golden->prompts.size();
+  size_t count = device == "ref:0" ? 2 : device == "async_device:0" ? 1 : golden->prompts.size();
+  if (kSanitized) count = 1;
   for (size_t p = 0; p < count; ++p) {
     const SmolPrompt& prompt = golden->prompts[p];
     const StatusOr<std::vector<float>> got = Logits(*opened->engine, prompt.tokens);
@@ -52,6 +60,7 @@ TEST(SmolLM2Perplexity, IsWithinHalfAPercentOfTorch) {
   const StatusOr<OpenedEngine> opened = OpenEngine(config);
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();
   for (const SmolGolden::Perplexity& expected : golden->perplexity) {
+    if (kSanitized && expected.context != 512) continue;
     double sum = 0;
     int64_t scored = 0;
     const auto total = static_cast<int64_t>(golden->text_tokens.size());
