@@ -2,7 +2,7 @@
 //
 // The result is segments: what the form itself writes is trusted, what people write is not, so that control
 // tokens come from the form alone (Tokenizer::EncodeSegments). The interpreter of templates takes this
-// place later, behind the same call.
+// place (chat_template.h); this header goes then.
 #pragma once
 
 #include <string>
@@ -10,14 +10,10 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/text/chat_template.h"
 #include "core/text/tokenizer.h"
 
 namespace motley {
-
-struct ChatMessage {
-  std::string role;  // "system", "user", "assistant" or "tool"
-  std::string content;
-};
 
 class ChatFormat {
  public:
