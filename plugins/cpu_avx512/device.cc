@@ -55,6 +55,11 @@ Fault CheckOperands(const CheckedGraph& graph, const GraphNode& node) {
   return {};
 }
 
+std::string Arch(const CpuFeatures& f) {
+  if (!f.has_avx512()) return "x86-64-v3";
+  return std::string("x86-64-v4") + (f.avx512vnni ? "+vnni" : "") + (f.avx512bf16 ? "+bf16" : "");
+}
+
 uint64_t PageBytes(const GraphNode& node) {
   return static_cast<uint64_t>(KvPageBytes(node.I64("page_tokens"), node.I64("n_kv_heads"), node.I64("head_dim"),
                                            node.I64("v_dim"), node.I64("kv_format") == plugin::format_id::kF16));
@@ -106,7 +111,7 @@ uint64_t ReadBytes(const CheckedGraph& graph, const GraphNode& node, const int64
 CpuDevice::CpuDevice(const motley_host* host, uint32_t ordinal, uint32_t threads, const CpuFeatures& features,
                      const KernelChoice& kernels)
     : ordinal_(ordinal), name_(std::to_string(ordinal)),
-      arch_(std::string("x86-64-v4") + (features.avx512vnni ? "+vnni" : "") + (features.avx512bf16 ? "+bf16" : "")),
+      arch_(Arch(features)),
       kernels_(kernels) {
   uint32_t n = threads;
   while (n > 1 && !team_.Create(host, n, -1).ok()) --n;
@@ -151,13 +156,13 @@ Fault CpuDevice::LoadWeight(const CheckedWeight& weight, uint32_t layout, uint32
   const auto* from = reinterpret_cast<const uint8_t*>(stored.data());
   const auto format = static_cast<WeightFormat>(weight.format);
   if (layout == MOTLEY_LAYOUT_F32) {
-    ConvertToFloat(format, from, weight.dims[0], reinterpret_cast<float*>(dst));
+    kernels_.table->convert_to_float(format, from, weight.dims[0], reinterpret_cast<float*>(dst));
     return {};
   }
   const int64_t n = weight.dims[0], k = weight.dims[1], tile_bytes = kTileRows * StoredRowBytes(format, k);
   team_.Run([&](uint32_t i, uint32_t members) {
     const auto [begin, end] = plugin::Share(Tiles(n), i, members);
-    PackTiles(format, from + begin * tile_bytes, n, k, begin, end, reinterpret_cast<uint8_t*>(dst));
+    kernels_.table->pack_tiles(format, from + begin * tile_bytes, n, k, begin, end, reinterpret_cast<uint8_t*>(dst));
   });
   return {};
 }

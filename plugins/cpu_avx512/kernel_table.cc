@@ -2,27 +2,32 @@
 
 namespace motley::cpu {
 
-const LinearKernel kLinearKernels[] = {
-    {"vnni", true, LinearVnni, [](const CpuFeatures& f) { return f.avx512vnni; }, "avx512_vnni"},
-    {"avx512bw", true, LinearBw, [](const CpuFeatures& f) { return f.avx512bw; }, "avx512bw"},
-    // vdpbf16ps runs at half the rate of f32 FMA where both were measured, and rounds activations: not worth a row.
-    {"f32", false, LinearFloat, [](const CpuFeatures& f) { return f.avx512f; }, "avx512f"},
+// vdpbf16ps runs at half the rate of f32 FMA where both were measured, and rounds activations: not worth a row.
+const KernelRow kKernelRows[] = {
+    {"vnni", &avx512::kKernels, &Kernels::linear_vnni,
+     [](const CpuFeatures& f) { return f.has_avx512() && f.avx512vnni; }, "avx512_vnni"},
+    {"avx512bw", &avx512::kKernels, &Kernels::linear_bw, [](const CpuFeatures& f) { return f.has_avx512(); },
+     "AVX-512 F, BW, VL, DQ"},
+    {"avx2", &avx2::kKernels, &Kernels::linear_bw, [](const CpuFeatures& f) { return f.usable(); }, "avx2"},
 };
-const int kLinearKernelCount = sizeof kLinearKernels / sizeof kLinearKernels[0];
+const int kKernelRowCount = sizeof kKernelRows / sizeof kKernelRows[0];
 
 KernelChoice ChooseKernels(const CpuFeatures& features, std::string_view isa) {
   KernelChoice choice;
-  for (int i = 0; i < kLinearKernelCount; ++i) {
-    const LinearKernel& kernel = kLinearKernels[i];
-    LinearFn* slot = kernel.quantised ? &choice.quantised : &choice.floats;
-    const bool asked = !kernel.quantised || isa == "auto" || isa == kernel.name;
-    const bool available = kernel.available(features);
-    const char* verdict = !available ? "refused: this CPU has no " : !asked ? "refused: option isa forces another"
-                          : *slot    ? "not needed: a better one is used" : "used";
-    choice.notes += std::string(i ? "; " : "") + "linear " + kernel.name + " " + verdict + (available ? "" : kernel.needs);
-    if (available && asked && *slot == nullptr) *slot = kernel.run;
-    if (!available && kernel.quantised && isa == kernel.name) {
-      choice.fault = "isa = " + std::string(isa) + ": this CPU has no " + kernel.needs + "; auto takes what it has";
+  for (const KernelRow& row : kKernelRows) {
+    const bool asked = isa == "auto" || isa == row.name, available = row.available(features);
+    const char* verdict = !available       ? "refused: this CPU or system has no "
+                          : !asked         ? "refused: option isa forces another"
+                          : choice.table   ? "not needed: a better one is used"
+                                           : "used";
+    if (!choice.notes.empty()) choice.notes += "; ";
+    choice.notes += std::string("kernels ") + row.name + " " + verdict + (available ? "" : row.needs);
+    if (available && asked && choice.table == nullptr) {
+      choice.table = row.table;
+      choice.quantised = row.table->*row.linear;
+    }
+    if (!available && isa == row.name) {
+      choice.fault = "isa = " + std::string(isa) + ": this CPU or system has no " + row.needs + "; auto takes what it has";
     }
   }
   return choice;

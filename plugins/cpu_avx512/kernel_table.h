@@ -1,4 +1,4 @@
-// The kernels of linear in order of preference, and why one is not used. A new one (AMX) is a new row.
+// The kernels in order of preference, and why one is not used. A new one (AMX) is a new row.
 #pragma once
 
 #include <string>
@@ -9,25 +9,26 @@
 
 namespace motley::cpu {
 
-struct LinearKernel {
-  const char* name;                        // what option `isa` forces
-  bool quantised;                          // for the formats of blocks, or for F32, F16, BF16
-  LinearFn run;
+struct KernelRow {
+  const char* name;                  // what option `isa` forces
+  const Kernels* table;
+  LinearFn Kernels::*linear;         // of quantised weights
   bool (*available)(const CpuFeatures&);
-  const char* needs;                       // named where it is refused
+  const char* needs;                 // named where it is refused
 };
 
 // Best first.
-extern const LinearKernel kLinearKernels[];
-extern const int kLinearKernelCount;
+extern const KernelRow kKernelRows[];
+extern const int kKernelRowCount;
 
 struct KernelChoice {
-  LinearFn quantised = nullptr, floats = nullptr;
-  std::string notes;  // one line a kernel: used, or refused because
-  std::string fault;  // not empty where `isa` forces what this CPU does not have
+  const Kernels* table = nullptr;
+  LinearFn quantised = nullptr;      // of the table
+  std::string notes;                 // one line a row: used, or refused because
+  std::string fault;                 // not empty where `isa` forces what this CPU does not have
 };
 
-// isa: "auto", or the name of a quantised kernel.
+// isa: "auto", or the name of a row. The features are usable().
 KernelChoice ChooseKernels(const CpuFeatures& features, std::string_view isa);
 
 }  // namespace motley::cpu

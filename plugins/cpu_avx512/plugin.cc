@@ -16,8 +16,8 @@ constexpr motley_option kOptions[] = {
     OptionRow("threads", MOTLEY_TYPE_I64, "0", "0..1024",
               "Compute threads of all its devices together; 0 = one a CPU that the process may use."),
     OptionRow("devices", MOTLEY_TYPE_I64, "1", "1..64", "Devices, named 0, 1, ...; they share the threads evenly."),
-    OptionRow("isa", MOTLEY_TYPE_STR, "auto", "auto|avx512bw|vnni",
-              "Kernels for quantised weights: auto = the best that the CPU has; all give the same bits."),
+    OptionRow("isa", MOTLEY_TYPE_STR, "auto", "auto|vnni|avx512bw|avx2",
+              "The kernels: auto = the best that the CPU has; all give the same bits."),
 };
 
 // CPUs on which this process may run. The host keeps teams inside a container's quota.
@@ -32,7 +32,7 @@ motley_status Open(const motley_host* abi, motley_span values, motley_instance**
   return motley::plugin::Guard(err, [&]() -> Fault {
     const motley::cpu::CpuFeatures features = motley::cpu::ProbeCpu(motley::cpu::ThisCpu());
     if (!features.usable()) {
-      return Fail(MOTLEY_UNIMPLEMENTED, "cpu_avx512 needs AVX-512: this CPU or system lacks %s; use ref",
+      return Fail(MOTLEY_UNIMPLEMENTED, "cpu_avx512 needs at least AVX2: this CPU or system lacks %s; use ref",
                   features.missing.c_str());
     }
     motley_host host{};

@@ -25,6 +25,13 @@ void Need(bool present, const char* name, std::string* missing) {
   *missing += name;
 }
 
+void NeedState(bool saved, const char* registers, uint64_t xcr0, uint64_t needed, std::string* missing) {
+  char text[96];
+  std::snprintf(text, sizeof text, "the system's support of %s registers (XCR0 = 0x%llx, needs 0x%llx)", registers,
+                static_cast<unsigned long long>(xcr0), static_cast<unsigned long long>(needed));
+  Need(saved, text, missing);
+}
+
 }  // namespace
 
 const CpuSource& ThisCpu() {
@@ -40,29 +47,28 @@ CpuFeatures ProbeCpu(const CpuSource& source) {
   const CpuidRegisters seven_one = seven.eax >= 1 ? source.cpuid(7, 1) : CpuidRegisters{};
   f.fma = one.ecx >> 12 & 1;
   f.f16c = one.ecx >> 29 & 1;
+  f.avx2 = seven.ebx >> 5 & 1;
   f.avx512f = seven.ebx >> 16 & 1;
   f.avx512dq = seven.ebx >> 17 & 1;
   f.avx512bw = seven.ebx >> 30 & 1;
   f.avx512vl = seven.ebx >> 31 & 1;
   f.avx512vnni = seven.ecx >> 11 & 1;
   f.avx512bf16 = seven_one.eax >> 5 & 1;
-  Need(f.avx512f, "avx512f", &f.missing);
-  Need(f.avx512bw, "avx512bw", &f.missing);
-  Need(f.avx512vl, "avx512vl", &f.missing);
-  Need(f.avx512dq, "avx512dq", &f.missing);
+  Need(f.avx2, "avx2", &f.missing);
   Need(f.fma, "fma", &f.missing);
   Need(f.f16c, "f16c", &f.missing);
-  // SSE, AVX, opmask, upper halves of zmm0-15, zmm16-31.
-  constexpr uint64_t kZmmState = 0xe6;
+  Need(f.avx512f, "avx512f", &f.missing_avx512);
+  Need(f.avx512bw, "avx512bw", &f.missing_avx512);
+  Need(f.avx512vl, "avx512vl", &f.missing_avx512);
+  Need(f.avx512dq, "avx512dq", &f.missing_avx512);
+  // SSE, AVX; then opmask, upper halves of zmm0-15, zmm16-31.
+  constexpr uint64_t kYmmState = 0x06, kZmmState = 0xe6;
   const bool osxsave = one.ecx >> 27 & 1;
   const uint64_t xcr0 = osxsave ? source.xcr0() : 0;
+  f.system_saves_ymm = (xcr0 & kYmmState) == kYmmState;
   f.system_saves_zmm = (xcr0 & kZmmState) == kZmmState;
-  if (!f.system_saves_zmm) {
-    char text[96];
-    std::snprintf(text, sizeof text, "the system's support of zmm registers (XCR0 = 0x%llx, needs 0xe6)",
-                  static_cast<unsigned long long>(xcr0));
-    Need(false, text, &f.missing);
-  }
+  NeedState(f.system_saves_ymm, "ymm", xcr0, kYmmState, &f.missing);
+  NeedState(f.system_saves_zmm, "zmm", xcr0, kZmmState, &f.missing_avx512);
   return f;
 }
 

@@ -18,12 +18,16 @@ const CpuSource& ThisCpu();
 
 struct CpuFeatures {
   // Names as in /proc/cpuinfo. All of the first group are needed.
-  bool avx512f = false, avx512bw = false, avx512vl = false, avx512dq = false, fma = false, f16c = false;
+  bool avx2 = false, fma = false, f16c = false;
+  bool avx512f = false, avx512bw = false, avx512vl = false, avx512dq = false;
   bool avx512vnni = false, avx512bf16 = false;
-  bool system_saves_zmm = false;  // XCR0
+  bool system_saves_ymm = false, system_saves_zmm = false;  // XCR0
 
   bool usable() const { return missing.empty(); }
-  std::string missing;  // "avx512bw, avx512vl", or that the system does not save the registers
+  bool has_avx512() const { return usable() && missing_avx512.empty(); }
+  // "avx2, fma", or that the system does not save the registers.
+  std::string missing;         // of what is needed at all
+  std::string missing_avx512;  // of what the faster kernels need besides
 };
 
 CpuFeatures ProbeCpu(const CpuSource& source);

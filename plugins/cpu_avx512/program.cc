@@ -182,6 +182,7 @@ void CpuProgram::RunStep(size_t step, const Member& m) const {
 }
 
 void CpuProgram::RunRows(size_t index, const Member& m) const {
+  const auto& kernels = *kernels_->table;
   const Step& step = steps_[index];
   const RunArgs& args = *m.args;
   const int64_t w = step.width, rows = Rows(args, step.y);
@@ -192,12 +193,12 @@ void CpuProgram::RunRows(size_t index, const Member& m) const {
       float* to = args.As<float>(step.y) + r * w;
       switch (step.kind) {
         case StepKind::kEmbed:
-          UnpackRow(static_cast<WeightFormat>(graph().tensors[step.b].dtype), args.As<uint8_t>(step.b), w,
-                    args.As<int32_t>(step.a)[r], to);
+          kernels.unpack_row(static_cast<WeightFormat>(graph().tensors[step.b].dtype), args.As<uint8_t>(step.b), w,
+                             args.As<int32_t>(step.a)[r], to);
           break;
-        case StepKind::kRmsNorm: RmsNormRow(a + r * w, b, w, step.eps, to); break;
-        case StepKind::kSwiglu: SwigluRow(a + r * w, b + r * w, w, to); break;
-        case StepKind::kAdd: AddRow(a + r * w, b + r * w, w, to); break;
+        case StepKind::kRmsNorm: kernels.rms_norm_row(a + r * w, b, w, step.eps, to); break;
+        case StepKind::kSwiglu: kernels.swiglu_row(a + r * w, b + r * w, w, to); break;
+        case StepKind::kAdd: kernels.add_row(a + r * w, b + r * w, w, to); break;
         case StepKind::kGatherRows:
           std::memcpy(to, a + args.As<int32_t>(step.b)[r] * w, static_cast<size_t>(w) * sizeof(float));
           break;

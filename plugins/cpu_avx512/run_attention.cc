@@ -49,6 +49,7 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
   const auto floats = [&](size_t operand) {
     return node.Has(operand) ? args.As<const float>(node.in[operand]) : nullptr;
   };
+  const auto& kernels = *kernels_->table;
   AttentionCall call = step.call;
   call.q = floats(0);
   call.k = floats(1);
@@ -67,7 +68,7 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
 
   const int64_t writes = tokens * call.n_kv_heads;
   PhaseOf(args, index, 0).Run(writes, std::max<int64_t>(1, writes / (m.n * 4)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) WriteKv(call, i / call.n_kv_heads, i % call.n_kv_heads, m.own);
+    for (int64_t i = begin; i < end; ++i) kernels.write_kv(call, i / call.n_kv_heads, i % call.n_kv_heads, m.own);
   });
 
   int32_t longest = 0;
@@ -76,7 +77,7 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
     const int64_t rows = std::max<int64_t>(1, kMaxQueries / heads);
     PhaseOf(args, index, 1).Run(CountItems(seqs, rows) * per_row, 1, [&](int64_t i, int64_t) {
       const Item item = FindItem(seqs, i / per_row, rows);
-      Attend(call, seqs.PagesOf(item.sequence), item.first, item.count, i % per_row * heads, heads, m.own);
+      kernels.attend(call, seqs.PagesOf(item.sequence), item.first, item.count, i % per_row * heads, heads, m.own);
     });
     return;
   }
@@ -90,10 +91,10 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
     if (chunk * kKeyChunk > call.position[token]) return;
     int64_t s = 0;
     while (token >= seqs.row_start[s + 1]) ++s;
-    AttendChunk(call, seqs.PagesOf(s), token, item % per_row * heads, heads, chunk, parts + item * item_floats, m.own);
+    kernels.attend_chunk(call, seqs.PagesOf(s), token, item % per_row * heads, heads, chunk, parts + item * item_floats, m.own);
   });
   PhaseOf(args, index, 2).Run(items, 1, [&](int64_t item, int64_t) {
-    MergeChunks(call, item / per_row, item % per_row * heads, heads, parts + item * item_floats);
+    kernels.merge_chunks(call, item / per_row, item % per_row * heads, heads, parts + item * item_floats);
   });
 }
 

@@ -31,13 +31,13 @@ void CpuProgram::PrepareRows(const Step& step, const Member& m, int64_t rows, in
     if (step.before != Step::Before::kNothing) {
       float* to = step.floats ? floats + r * k : own;
       if (step.before == Step::Before::kRmsNorm) {
-        RmsNormRow(row, m.args->As<float>(step.b), k, step.eps, to);
+        kernels_->table->rms_norm_row(row, m.args->As<float>(step.b), k, step.eps, to);
       } else {
-        SwigluRow(row, m.args->As<float>(step.b) + r * k, k, to);
+        kernels_->table->swiglu_row(row, m.args->As<float>(step.b) + r * k, k, to);
       }
       row = to;
     }
-    if (step.quantised) QuantiseRows(row, 0, rows, k, r, r + 1, blocks);
+    if (step.quantised) kernels_->table->quantise_rows(row, 0, rows, k, r, r + 1, blocks);
   }
 }
 
@@ -90,7 +90,7 @@ void CpuProgram::RunLinear(size_t index, const Member& m) const {
       call.bias = part.bias == kNone ? nullptr : args.As<float>(part.bias);
       call.residual = part.residual == kNone ? nullptr : args.As<float>(part.residual);
       call.residual_stride = part.n_out;
-      const LinearFn run = IsQuantised(part.format) ? kernels_->quantised : kernels_->floats;
+      const LinearFn run = IsQuantised(part.format) ? kernels_->quantised : kernels_->table->linear_float;
       run(call, unit * unit_tiles, std::min((unit + count) * unit_tiles, Tiles(part.n_out)), row,
           std::min(row + rows_at_once, rows), m.own);
       item += count;

@@ -4,7 +4,8 @@
 //
 // Times are CPU time of the slowest thread, best of a few runs, so that other work on the machine counts less.
 // Decode: GB/s of packed bytes for 1..6 rows, and the share of the read bandwidth (4 streams a thread, prefetched).
-// Prefill: GOP/s for 512 rows, and the share of the peak of vpdpbusd (quantised) or FMA (float) from registers.
+// Prefill: GOP/s for 512 rows, and the share of the peak of vpdpbusd (without VNNI: of
+// what AVX2 has in its place) for quantised, of FMA for float weights, from registers.
 #include <immintrin.h>
 #include <sys/mman.h>
 
@@ -19,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/cpu_avx512/kernels/kernels.h"
+#include "plugins/cpu_avx512/kernel_table.h"
 
 namespace motley::cpu {
 namespace {
@@ -65,19 +66,18 @@ double Best(int threads, int runs, const std::function<void(int)>& f) {
 
 std::atomic<uint64_t> sink;
 
-__attribute__((target("avx512f"))) void ReadStreams(const uint8_t* p, size_t bytes) {
+__attribute__((target("avx2"))) void ReadStreams(const uint8_t* p, size_t bytes) {
   const size_t part = bytes / 4 / 64 * 64;
-  __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;
+  __m256i sum[4] = {};
   for (size_t o = 0; o < part; o += 64) {
-    const uint8_t* q = p + o;
-    for (int s = 0; s < 4; ++s) _mm_prefetch(reinterpret_cast<const char*>(q + s * part + 2048), _MM_HINT_T0);
-    a = _mm512_xor_si512(a, _mm512_loadu_si512(q));
-    b = _mm512_xor_si512(b, _mm512_loadu_si512(q + part));
-    c = _mm512_xor_si512(c, _mm512_loadu_si512(q + 2 * part));
-    d = _mm512_xor_si512(d, _mm512_loadu_si512(q + 3 * part));
+    for (size_t s = 0; s < 4; ++s) {
+      const auto* line = reinterpret_cast<const __m256i*>(p + o + s * part);
+      _mm_prefetch(reinterpret_cast<const char*>(line) + 2048, _MM_HINT_T0);
+      sum[s] = _mm256_xor_si256(sum[s], _mm256_xor_si256(_mm256_loadu_si256(line), _mm256_loadu_si256(line + 1)));
+    }
   }
-  a = _mm512_xor_si512(_mm512_xor_si512(a, b), _mm512_xor_si512(c, d));
-  sink += static_cast<uint64_t>(_mm512_reduce_add_epi64(a));
+  const __m256i all = _mm256_xor_si256(_mm256_xor_si256(sum[0], sum[1]), _mm256_xor_si256(sum[2], sum[3]));
+  sink += static_cast<uint64_t>(_mm256_extract_epi64(all, 0));
 }
 
 constexpr int64_t kSpins = 20'000'000;
@@ -105,6 +105,32 @@ __attribute__((target("avx512f"))) void SpinFma() {
   for (int i = 0; i < 12; ++i) sink += static_cast<uint64_t>(_mm512_reduce_add_ps(c[i]));
 }
 
+// The same with AVX2: integer products as vpmaddubsw, vpmaddwd and vpaddd, three instructions of 64 operations.
+__attribute__((target("avx2"))) void SpinAvx2Int8() {
+  __m256i c[12], a = _mm256_set1_epi8(3), ones = _mm256_set1_epi16(1), t;
+#pragma GCC unroll 12
+  for (int i = 0; i < 12; ++i) c[i] = _mm256_set1_epi32(i);
+  for (int64_t n = 0; n < kSpins; ++n) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) {
+      __asm__ volatile("vpmaddubsw %2, %2, %1\n\tvpmaddwd %3, %1, %1\n\tvpaddd %1, %0, %0" : "+x"(c[i]), "=&x"(t) : "x"(a), "x"(ones));
+    }
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < 12; ++i) sink += static_cast<uint64_t>(_mm256_extract_epi32(c[i], 0));
+}
+__attribute__((target("avx2,fma"))) void SpinAvx2Fma() {
+  __m256 c[12], a = _mm256_set1_ps(1e-9f);
+#pragma GCC unroll 12
+  for (int i = 0; i < 12; ++i) c[i] = _mm256_set1_ps(static_cast<float>(i));
+  for (int64_t n = 0; n < kSpins; ++n) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) __asm__ volatile("vfmadd231ps %1, %1, %0" : "+x"(c[i]) : "x"(a));
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < 12; ++i) sink += static_cast<uint64_t>(_mm256_cvtss_f32(c[i]));
+}
+
 struct Format {
   WeightFormat format;
   const char* name;
@@ -116,8 +142,9 @@ constexpr Format kFormats[] = {{WeightFormat::kF32, "F32"},   {WeightFormat::kF1
 int Main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : static_cast<int>(std::thread::hardware_concurrency());
   const size_t bytes = static_cast<size_t>(argc > 2 ? std::atoi(argv[2]) : 512) << 20;
-  const bool vnni = __builtin_cpu_supports("avx512vnni");
-  if (!__builtin_cpu_supports("avx512bw")) return std::puts("this CPU has no AVX-512"), 0;
+  const KernelChoice choice = ChooseKernels(ProbeCpu(ThisCpu()), "auto");
+  if (choice.table == nullptr) return std::puts("this CPU has no AVX2"), 0;
+  const Kernels& kernels = *choice.table;
   uint8_t* weights = Memory(bytes + (1 << 20));
   for (size_t i = 0; i < bytes; i += 8) {
     // Small in every format, but neither NaN nor denormal.
@@ -126,10 +153,13 @@ int Main(int argc, char** argv) {
   }
   const size_t part = bytes / static_cast<size_t>(threads) / 256 * 256;
   const double read = static_cast<double>(part) * threads / Best(threads, 7, [&](int i) { ReadStreams(weights + static_cast<size_t>(i) * part, part); });
-  const double int8_peak = vnni ? threads * kSpins * 12 * 128.0 / Best(threads, 3, [](int) { SpinVnni(); }) : 0;
-  const double f32_peak = threads * kSpins * 12 * 32.0 / Best(threads, 3, [](int) { SpinFma(); });
-  std::printf("%d threads, %zu MiB: read %.1f GB/s, vpdpbusd %.0f GOP/s, fma %.0f GFLOP/s\n", threads, bytes >> 20, read / 1e9,
-              int8_peak / 1e9, f32_peak / 1e9);
+  const bool wide = choice.table == &avx512::kKernels, vnni = choice.quantised == avx512::kKernels.linear_vnni;
+  const auto int8_spin = vnni ? SpinVnni : SpinAvx2Int8;
+  const auto f32_spin = wide ? SpinFma : SpinAvx2Fma;
+  const double int8_peak = threads * kSpins * 12 * (vnni ? 128.0 : 64.0) / Best(threads, 3, [&](int) { int8_spin(); });
+  const double f32_peak = threads * kSpins * 12 * (wide ? 32.0 : 16.0) / Best(threads, 3, [&](int) { f32_spin(); });
+  std::printf("%d threads, %zu MiB: read %.1f GB/s, int8 (%s) %.0f GOP/s, fma %.0f GFLOP/s\n", threads, bytes >> 20,
+              read / 1e9, vnni ? "vpdpbusd" : "vpmaddubsw, vpmaddwd, vpaddd of 256 bits", int8_peak / 1e9, f32_peak / 1e9);
 
   constexpr int64_t kK = 4096;
   constexpr int64_t kRows = 512;
@@ -141,11 +171,11 @@ int Main(int argc, char** argv) {
   for (const Format& f : kFormats) {
     if (argc > 3 && std::string(f.name) != argv[3]) continue;
     const bool quantised = IsQuantised(f.format);
-    const LinearFn kernel = !quantised ? LinearFloat : vnni ? LinearVnni : LinearBw;
+    const LinearFn kernel = quantised ? choice.quantised : kernels.linear_float;
     const auto seconds = [&](int64_t tiles, int64_t rows) {
       const int64_t n_out = tiles * kTileRows;
       y.resize(static_cast<size_t>(n_out * rows));
-      if (quantised) QuantiseRows(x.data(), kK, rows, kK, 0, rows, blocks);
+      if (quantised) kernels.quantise_rows(x.data(), kK, rows, kK, 0, rows, blocks);
       const LinearCall call{f.format, weights, n_out, kK, x.data(), kK, blocks, rows, y.data(), n_out, nullptr, nullptr, 0};
       return Best(threads, 5, [&](int i) {
         const int64_t begin = tiles / 4 * i / threads * 4, end = tiles / 4 * (i + 1) / threads * 4;

@@ -160,10 +160,10 @@ python_with_pip() {
   die "no python3 with pip" "apt-get install --no-install-recommends python3-pip"
 }
 
-# has_avx512: whether this CPU has what cpu_avx512 needs at least.
-has_avx512() {
+# has_avx2: whether this CPU has what cpu_avx512 needs at least.
+has_avx2() {
   local flag
-  for flag in avx512f avx512bw avx512vl avx512dq; do
+  for flag in avx2 fma f16c; do
     grep -qsw "$flag" /proc/cpuinfo || return 1
   done
 }

@@ -1,16 +1,13 @@
 // See attention.h.
-#include "plugins/cpu_avx512/kernels/attention.h"
+#include "plugins/cpu_avx512/kernels/functions.h"
 
 #include <cstddef>
 #include <cstring>
 
-#include "plugins/cpu_avx512/kernels/kernels.h"
 #include "plugins/cpu_avx512/kernels/simd.h"
 
-namespace motley::cpu {
+namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
-
-constexpr int64_t kTilesAtOnce = 4;  // key tiles converted and multiplied together: enough chains in flight
 
 int64_t ElemBytes(const AttentionCall& c) { return c.half ? 2 : 4; }
 bool TiledKeys(const AttentionCall& c) { return c.page_tokens % kKeyTile == 0; }
@@ -312,15 +309,6 @@ void Divide(const float* values, float sum, int64_t v_dim, float* y) {
 
 }  // namespace
 
-int64_t KvPageBytes(int64_t page_tokens, int64_t n_kv_heads, int64_t k_dim, int64_t v_dim, bool half) {
-  return RoundUp(page_tokens * n_kv_heads * (k_dim + v_dim) * (half ? 2 : 4), 64);
-}
-
-int64_t AttentionScratchBytes(int64_t head_dim, int64_t v_dim) {
-  return 4 * (Lines(kMaxQueries * head_dim) + kMaxQueries * kKeyChunk + 2 * Lines(kMaxQueries * v_dim) +
-              kTilesAtOnce * head_dim * kKeyTile + kKeyChunk * 2);
-}
-
 void WriteKv(const AttentionCall& c, int64_t token, int64_t kv_head, void* scratch) {
   const int64_t slot = c.slot[token];
   if (slot < 0) return;
@@ -404,4 +392,4 @@ void MergeChunks(const AttentionCall& c, int64_t token, int64_t head, int64_t he
   }
 }
 
-}  // namespace motley::cpu
+}  // namespace motley::cpu::MOTLEY_CPU_ISA

@@ -1,13 +1,15 @@
-// The kernels of this plugin as plain functions, and the tables by which the best of them is chosen.
+// The kernels of this plugin as tables of plain functions, one table an instruction set.
 //
 // Only declarations: a file compiled without AVX-512 may include this. Call a kernel only after its features were
 // found present (probe.h). All of them are pure functions of their arguments, take no lock and allocate nothing.
-// Row r of an output depends on row r of the inputs alone, bit for bit, however rows and tiles are cut.
+// Row r of an output depends on row r of the inputs alone, bit for bit, however rows and tiles are cut, and every
+// table gives the same bits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "plugins/cpu_avx512/kernels/attention.h"
 #include "plugins/cpu_avx512/kernels/layout.h"
 
 namespace motley::cpu {
@@ -43,25 +45,41 @@ constexpr int64_t RowsPerCall(int64_t n_in) {
   return rows < 48 ? 48 : rows > kMaxRowsPerCall ? kMaxRowsPerCall : rows;
 }
 
-void LinearVnni(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);   // quantised, AVX512_VNNI
-void LinearBw(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);     // quantised, the same bits
-void LinearFloat(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);  // F32, F16, BF16
+struct Kernels {
+  const char* name;  // "avx512", "avx2"
 
-// Rounds rows [row_begin, row_end) of x to int8 in blocks of 32. k is a multiple of 32.
-void QuantiseRows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int64_t row_begin, int64_t row_end,
-                  ActivationBlock* out);
+  LinearFn linear_vnni;   // quantised weights, AVX512_VNNI; in the table avx2 a slow model of it, for tests
+  LinearFn linear_bw;     // quantised weights, without it
+  LinearFn linear_float;  // F32, F16, BF16
 
-// Packs tiles [tile_begin, tile_end) from stored rows; `rows` points at the first row of tile_begin.
-void PackTiles(WeightFormat format, const uint8_t* rows, int64_t n_out, int64_t k, int64_t tile_begin,
-               int64_t tile_end, uint8_t* packed);
-// Row `row` of a packed weight, dequantised: the same values as from the stored bytes.
-void UnpackRow(WeightFormat format, const uint8_t* packed, int64_t k, int64_t row, float* out);
+  // Rounds rows [row_begin, row_end) of x to int8 in blocks of 32. k is a multiple of 32.
+  void (*quantise_rows)(const float* x, int64_t x_stride, int64_t rows, int64_t k, int64_t row_begin, int64_t row_end,
+                        ActivationBlock* out);
 
-// `count` stored F32, F16 or BF16 values, as floats.
-void ConvertToFloat(WeightFormat format, const uint8_t* from, int64_t count, float* to);
+  // Packs tiles [tile_begin, tile_end) from stored rows; `rows` points at the first row of tile_begin.
+  void (*pack_tiles)(WeightFormat format, const uint8_t* rows, int64_t n_out, int64_t k, int64_t tile_begin,
+                     int64_t tile_end, uint8_t* packed);
+  // Row `row` of a packed weight, dequantised: the same values as from the stored bytes.
+  void (*unpack_row)(WeightFormat format, const uint8_t* packed, int64_t k, int64_t row, float* out);
+  // `count` stored F32, F16 or BF16 values, as floats.
+  void (*convert_to_float)(WeightFormat format, const uint8_t* from, int64_t count, float* to);
 
-void RmsNormRow(const float* x, const float* weight, int64_t k, double eps, float* y);  // y may be x
-void SwigluRow(const float* gate, const float* up, int64_t k, float* y);
-void AddRow(const float* a, const float* b, int64_t k, float* y);
+  void (*rms_norm_row)(const float* x, const float* weight, int64_t k, double eps, float* y);  // y may be x
+  void (*swiglu_row)(const float* gate, const float* up, int64_t k, float* y);
+  void (*add_row)(const float* a, const float* b, int64_t k, float* y);
+
+  // Attention: attention.h says what these do.
+  WriteKvFn write_kv;
+  AttendFn attend;
+  AttendChunkFn attend_chunk;
+  MergeChunksFn merge_chunks;
+};
+
+namespace avx512 {
+extern const Kernels kKernels;  // needs AVX-512 F, BW, VL, DQ, FMA, F16C; linear_vnni also VNNI
+}
+namespace avx2 {
+extern const Kernels kKernels;  // needs AVX2, FMA, F16C
+}
 
 }  // namespace motley::cpu

@@ -1,10 +1,10 @@
 // Linear over F32, F16 and BF16 weights: converted in registers, f32 fused multiply-add, one chain over k an output:
 //   acc = 0; for k in order: acc = fma(x[k], w[k], acc)
 // Few rows go straight over the packed tiles, many over panels of four converted tiles; the bits are the same.
-#include "plugins/cpu_avx512/kernels/kernels.h"
+#include "plugins/cpu_avx512/kernels/functions.h"
 #include "plugins/cpu_avx512/kernels/simd.h"
 
-namespace motley::cpu {
+namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
 
 using F = WeightFormat;
@@ -174,4 +174,4 @@ void LinearFloat(const LinearCall& c, int64_t t0, int64_t t1, int64_t r0, int64_
   }
 }
 
-}  // namespace motley::cpu
+}  // namespace motley::cpu::MOTLEY_CPU_ISA

@@ -1,10 +1,10 @@
 // Stored bytes to tiles (layout.h), and rows of tiles back to floats.
 #include <cstring>
 
-#include "plugins/cpu_avx512/kernels/kernels.h"
+#include "plugins/cpu_avx512/kernels/functions.h"
 #include "plugins/cpu_avx512/kernels/simd.h"
 
-namespace motley::cpu {
+namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
 
 using F = WeightFormat;
@@ -266,4 +266,4 @@ void ConvertToFloat(F format, const uint8_t* from, int64_t count, float* to) {
   }
 }
 
-}  // namespace motley::cpu
+}  // namespace motley::cpu::MOTLEY_CPU_ISA

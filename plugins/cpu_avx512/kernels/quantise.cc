@@ -1,10 +1,10 @@
 // Activations to int8, in blocks of 32: scale = amax / 127, rounded to nearest even.
 #include <cmath>
 
-#include "plugins/cpu_avx512/kernels/kernels.h"
+#include "plugins/cpu_avx512/kernels/functions.h"
 #include "plugins/cpu_avx512/kernels/simd.h"
 
-namespace motley::cpu {
+namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
 
 // Below this the block counts as zero: the scale and its inverse must be normal numbers.
@@ -62,4 +62,4 @@ void QuantiseRows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int
   }
 }
 
-}  // namespace motley::cpu
+}  // namespace motley::cpu::MOTLEY_CPU_ISA

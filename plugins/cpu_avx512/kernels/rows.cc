@@ -1,10 +1,10 @@
 // Ops of one row: rms_norm, swiglu, add.
 #include <cmath>
 
-#include "plugins/cpu_avx512/kernels/kernels.h"
+#include "plugins/cpu_avx512/kernels/functions.h"
 #include "plugins/cpu_avx512/kernels/simd.h"
 
-namespace motley::cpu {
+namespace motley::cpu::MOTLEY_CPU_ISA {
 
 void RmsNormRow(const float* x, const float* weight, int64_t k, double eps, float* y) {
   // Squares in double: no row whose result is finite overflows. Lane i sums x[16 j + i] and x[16 j + 8 + i].
@@ -46,4 +46,4 @@ void AddRow(const float* a, const float* b, int64_t k, float* y) {
   }
 }
 
-}  // namespace motley::cpu
+}  // namespace motley::cpu::MOTLEY_CPU_ISA

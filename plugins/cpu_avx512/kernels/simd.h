@@ -1,12 +1,16 @@
-// Small AVX-512 helpers. Include only from files compiled with AVX-512. Everything is in an anonymous namespace:
+// Small helpers over AVX-512 (or its model, avx512_in_avx2.h). Include only from the kernels. Everything is in an anonymous namespace:
 // a shared inline function could be linked from such a file into one that must run on any CPU.
 #pragma once
 
-#include <immintrin.h>
-
 #include <cstdint>
 
-namespace motley::cpu {
+#ifdef MOTLEY_CPU_AVX2
+#include "plugins/cpu_avx512/kernels/avx512_in_avx2.h"
+#else
+#include <immintrin.h>
+#endif
+
+namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
 
 // The sum of 16 lanes, in one fixed order.
@@ -57,4 +61,4 @@ namespace {
 }
 
 }  // namespace
-}  // namespace motley::cpu
+}  // namespace motley::cpu::MOTLEY_CPU_ISA

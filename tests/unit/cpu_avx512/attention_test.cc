@@ -72,19 +72,19 @@ struct Sequence {
     for (int64_t begin = 0; begin < length; begin += step) {
       const int64_t end = std::min(begin + step, length), rows = kMaxQueries / heads;
       for (int64_t t = begin; t < end; ++t) {
-        for (int64_t h = 0; h < s.n_kv_heads; ++h) WriteKv(c, t, h, scratch.data());
+        for (int64_t h = 0; h < s.n_kv_heads; ++h) K().write_kv(c, t, h, scratch.data());
       }
       for (int64_t head = 0; head < s.n_heads; head += heads) {
         if (by_chunks) {
           for (int64_t t = begin; t < end; ++t) {
             for (int64_t chunk = t / kKeyChunk; chunk >= 0; --chunk) {
-              AttendChunk(c, pages.data(), t, head, heads, chunk, parts.data(), scratch.data());
+              K().attend_chunk(c, pages.data(), t, head, heads, chunk, parts.data(), scratch.data());
             }
-            MergeChunks(c, t, head, heads, parts.data());
+            K().merge_chunks(c, t, head, heads, parts.data());
           }
         } else {
           for (int64_t t = begin; t < end; t += rows) {
-            Attend(c, pages.data(), t, std::min(rows, end - t), head, heads, scratch.data());
+            K().attend(c, pages.data(), t, std::min(rows, end - t), head, heads, scratch.data());
           }
         }
       }
@@ -158,8 +158,12 @@ struct Sequence {
   }
 };
 
-TEST(Attention, AgreesWithDouble) {
-  MOTLEY_NEEDS_AVX512();
+class AttentionKernels : public WithKernels {};
+MOTLEY_TEST_KERNELS(AttentionKernels);
+class AttentionFieldFailure : public WithKernels {};
+MOTLEY_TEST_KERNELS(AttentionFieldFailure);
+
+TEST_P(AttentionKernels, AgreesWithDouble) {
   for (const Shape& shape : kShapes) {
     for (const bool half : {false, true}) {
       for (const int64_t length : {1, 17, 270}) {
@@ -174,8 +178,7 @@ TEST(Attention, AgreesWithDouble) {
   }
 }
 
-TEST(Attention, PagesStepsAndChunksDoNotChangeABit) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(AttentionKernels, PagesStepsAndChunksDoNotChangeABit) {
   for (const Shape& shape : kShapes) {
     for (const bool half : {false, true}) {
       const Sequence sequence(shape, 530, half);  // three chunks of keys
@@ -194,8 +197,7 @@ TEST(Attention, PagesStepsAndChunksDoNotChangeABit) {
   }
 }
 
-TEST(Attention, NanOfALaterTokenDoesNotReachEarlierRows) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(AttentionKernels, NanOfALaterTokenDoesNotReachEarlierRows) {
   const Shape& shape = kShapes[1];
   Sequence sequence(shape, 40, false);
   const auto clean = sequence.Run(16, 40);
@@ -209,8 +211,7 @@ TEST(Attention, NanOfALaterTokenDoesNotReachEarlierRows) {
 }
 
 // Dims behind rotary_dim are not turned: v and the rest of k come out of the cache as they went in.
-TEST(FieldFailure, M06_PartialRotationLeavesTheRest) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(AttentionFieldFailure, M06_PartialRotationLeavesTheRest) {
   const Shape shape = {1, 1, 128, 16, 64, 0, false};
   Sequence sequence(shape, 1, false);
   std::vector<float> rope(64);
@@ -226,7 +227,7 @@ TEST(FieldFailure, M06_PartialRotationLeavesTheRest) {
   c.n_heads = c.n_kv_heads = 1, c.head_dim = 128, c.v_dim = 16, c.rotary_dim = 64, c.page_tokens = 1;
   c.k = sequence.k.data(), c.v = sequence.v.data(), c.rope = rope.data(), c.slot = &zero;
   c.kv = kv.data(), c.page_bytes = page_bytes;
-  WriteKv(c, 0, 0, scratch.data());
+  K().write_kv(c, 0, 0, scratch.data());
   const float* cached = reinterpret_cast<const float*>(kv.data());
   for (size_t i = 0; i < 32; ++i) {
     const double a = sequence.k[i], b = sequence.k[32 + i], cosine = rope[i], sine = rope[32 + i];

@@ -8,13 +8,13 @@ namespace motley::cpu::test {
 namespace {
 
 std::vector<LinearFn> KernelsFor(WeightFormat f) {
-  if (!IsQuantised(f)) return {LinearFloat};
-  return HasVnni() ? std::vector<LinearFn>{LinearVnni, LinearBw} : std::vector<LinearFn>{LinearBw};
+  if (!IsQuantised(f)) return {K().linear_float};
+  return HasVnni(K()) ? std::vector<LinearFn>{K().linear_vnni, K().linear_bw} : std::vector<LinearFn>{K().linear_bw};
 }
 
 Aligned<ActivationBlock> Quantise(const std::vector<float>& x, int64_t rows, int64_t k) {
   Aligned<ActivationBlock> blocks(static_cast<size_t>(rows * k / 32));
-  QuantiseRows(x.data(), k, rows, k, 0, rows, blocks.data());
+  K().quantise_rows(x.data(), k, rows, k, 0, rows, blocks.data());
   return blocks;
 }
 
@@ -84,8 +84,14 @@ double Cancellation(const Problem& p, const std::vector<double>& expected) {
   return std::max(1.0, x_power * w_power / power);
 }
 
-TEST(Linear, AgreesWithDoubleInEveryFormatAndShape) {
-  MOTLEY_NEEDS_AVX512();
+class LinearKernels : public WithKernels {};
+MOTLEY_TEST_KERNELS(LinearKernels);
+class QuantiseKernels : public WithKernels {};
+MOTLEY_TEST_KERNELS(QuantiseKernels);
+class LinearFieldFailure : public WithKernels {};
+MOTLEY_TEST_KERNELS(LinearFieldFailure);
+
+TEST_P(LinearKernels, AgreesWithDoubleInEveryFormatAndShape) {
   for (const WeightFormat f : kAllFormats) {
     // Float weights: f32 chains. Quantised weights: int8 activations in blocks of 32.
     const double tolerance = IsQuantised(f) ? 5e-4 : 1e-11;
@@ -106,20 +112,18 @@ TEST(Linear, AgreesWithDoubleInEveryFormatAndShape) {
   }
 }
 
-TEST(Linear, ForcedPathsAgreeBitwise) {
-  MOTLEY_NEEDS_AVX512();
-  if (!HasVnni()) GTEST_SKIP() << "this CPU has no AVX512_VNNI";
+TEST_P(LinearKernels, ForcedPathsAgreeBitwise) {
+  if (!HasVnni(K())) GTEST_SKIP() << "skipped: this CPU has no AVX512_VNNI";
   for (const WeightFormat f : kAllFormats) {
     if (!IsQuantised(f)) continue;
     for (const int64_t rows : {1, 6, 20}) {
       const auto p = Problem::Make(f, 50, 1024, rows, 11);
-      EXPECT_TRUE(SameBits(RunLinear(p, LinearVnni), RunLinear(p, LinearBw))) << Name(f) << " rows " << rows;
+      EXPECT_TRUE(SameBits(RunLinear(p, K().linear_vnni), RunLinear(p, K().linear_bw))) << Name(f) << " rows " << rows;
     }
   }
 }
 
-TEST(Linear, OneRowEqualsItselfAmong512Bitwise) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(LinearKernels, OneRowEqualsItselfAmong512Bitwise) {
   for (const WeightFormat f : kAllFormats) {
     const int64_t n = 50, k = 512 + (IsQuantised(f) ? BlockElems(f) : 5);
     const auto all = Problem::Make(f, n, k, 512, 3);
@@ -136,8 +140,7 @@ TEST(Linear, OneRowEqualsItselfAmong512Bitwise) {
   }
 }
 
-TEST(Linear, ThreadCountsAgreeBitwise) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(LinearKernels, ThreadCountsAgreeBitwise) {
   for (const WeightFormat f : kAllFormats) {
     for (const int64_t rows : {1, 30}) {
       const auto p = Problem::Make(f, 200, 512, rows, 5);
@@ -160,8 +163,7 @@ TEST(Linear, ThreadCountsAgreeBitwise) {
   }
 }
 
-TEST(Linear, BiasAndResidualAreAddedInThisOrder) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(LinearKernels, BiasAndResidualAreAddedInThisOrder) {
   for (const WeightFormat f : kAllFormats) {
     for (const int64_t rows : {1, 9}) {
       const auto p = Problem::Make(f, 37, 256, rows, 5);
@@ -183,8 +185,7 @@ TEST(Linear, BiasAndResidualAreAddedInThisOrder) {
 }
 
 // A dot product of 4096 times 8 * 8 is 262144: above the range of f16.
-TEST(FieldFailure, M03_LargeSumsStayFinite) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(LinearFieldFailure, M03_LargeSumsStayFinite) {
   const int64_t k = 4096, n = 17;
   for (const WeightFormat f : {WeightFormat::kF32, WeightFormat::kF16, WeightFormat::kBF16, WeightFormat::kQ8_0}) {
     std::vector<uint8_t> stored(static_cast<size_t>(n * StoredRowBytes(f, k)));
@@ -215,8 +216,7 @@ TEST(FieldFailure, M03_LargeSumsStayFinite) {
   }
 }
 
-TEST(Linear, NanStaysInItsRow) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(LinearKernels, NanStaysInItsRow) {
   for (const WeightFormat f : kAllFormats) {
     auto p = Problem::Make(f, 33, 256, 14, 5);
     const auto clean = RunLinear(p, KernelsFor(f)[0]);
@@ -239,8 +239,7 @@ TEST(Linear, NanStaysInItsRow) {
   }
 }
 
-TEST(Quantise, BlocksAreWithinHalfAStepAndKeepTheirSums) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(QuantiseKernels, BlocksAreWithinHalfAStepAndKeepTheirSums) {
   const int64_t rows = 14, k = 96;
   auto x = RandomFloats(rows * k, 1);
   for (int64_t e = 0; e < 32; ++e) x[static_cast<size_t>(2 * k + e)] = 0;                        // an empty block

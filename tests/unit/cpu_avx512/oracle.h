@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "plugins/cpu_avx512/kernels/kernels.h"
+#include "plugins/cpu_avx512/probe.h"
 
 namespace motley::cpu::test {
 
@@ -171,9 +174,25 @@ inline std::vector<double> StoredValues(WeightFormat f, const std::vector<uint8_
   return values;
 }
 
+// The tables of kernels that this CPU can run. The first is what the others must equal bit for bit.
+inline bool Runs(const Kernels& table) {
+  const CpuFeatures features = ProbeCpu(ThisCpu());
+  return &table == &avx512::kKernels ? features.has_avx512() : features.usable();
+}
+inline bool HasVnni(const Kernels& table) {
+  return &table == &avx2::kKernels || ProbeCpu(ThisCpu()).avx512vnni;  // avx2 has a model of it
+}
+
+// A test of kernels, run once a table: K() is the table's.
+inline const Kernels*& CurrentKernels() {
+  static const Kernels* current = nullptr;
+  return current;
+}
+inline const Kernels& K() { return *CurrentKernels(); }
+
 inline Aligned<uint8_t> Pack(WeightFormat f, const std::vector<uint8_t>& stored, int64_t n, int64_t k) {
   Aligned<uint8_t> packed(static_cast<size_t>(PackedBytes(f, n, k)));
-  PackTiles(f, stored.data(), n, k, 0, Tiles(n), packed.data());
+  K().pack_tiles(f, stored.data(), n, k, 0, Tiles(n), packed.data());
   return packed;
 }
 
@@ -194,13 +213,21 @@ inline double Nmse(const double* expected, const float* got, size_t count) {
   return power > 0 ? error / power : error;
 }
 
-inline bool HasAvx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-inline bool HasVnni() { return HasAvx512() && __builtin_cpu_supports("avx512vnni"); }
+class WithKernels : public ::testing::TestWithParam<const Kernels*> {
+ protected:
+  void SetUp() override {
+    if (!Runs(*GetParam())) GTEST_SKIP() << "skipped: this CPU has no " << GetParam()->name;
+    CurrentKernels() = GetParam();
+  }
+};
 
-#define MOTLEY_NEEDS_AVX512() \
-  if (!::motley::cpu::test::HasAvx512()) GTEST_SKIP() << "this CPU has no AVX-512 F, BW, VL, DQ"
+#define MOTLEY_TEST_KERNELS(suite)                                                                    \
+  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::Values(&::motley::cpu::avx512::kKernels,               \
+                                                      &::motley::cpu::avx2::kKernels),                \
+                           [](const auto& info) { return std::string(info.param->name); })
+
+// Of what needs a device of the plugin.
+#define MOTLEY_NEEDS_AVX2() \
+  if (!::motley::cpu::test::Runs(::motley::cpu::avx2::kKernels)) GTEST_SKIP() << "skipped: this CPU has no AVX2"
 
 }  // namespace motley::cpu::test

@@ -5,9 +5,11 @@
 namespace motley::cpu::test {
 namespace {
 
+class PackKernels : public WithKernels {};
+MOTLEY_TEST_KERNELS(PackKernels);
+
 // Values of the stored formats have at most 22 bits but for Q4_1 and Q4_K, which round once: so float(double) is it.
-TEST(Pack, UnpackedRowsAreTheStoredValuesBitForBit) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(PackKernels, UnpackedRowsAreTheStoredValuesBitForBit) {
   for (const WeightFormat f : kAllFormats) {
     for (const int64_t n : {1, 15, 16, 17, 40}) {
       for (const int64_t units : {1, 2, 9, 18}) {
@@ -17,7 +19,7 @@ TEST(Pack, UnpackedRowsAreTheStoredValuesBitForBit) {
         const auto expected = StoredValues(f, stored, n, k);
         std::vector<float> row(static_cast<size_t>(k));
         for (int64_t r = 0; r < n; ++r) {
-          UnpackRow(f, packed.data(), k, r, row.data());
+          K().unpack_row(f, packed.data(), k, r, row.data());
           for (int64_t e = 0; e < k; ++e) {
             ASSERT_EQ(row[static_cast<size_t>(e)], static_cast<float>(expected[static_cast<size_t>(r * k + e)]))
                 << Name(f) << " n " << n << " k " << k << " row " << r << " element " << e;
@@ -28,8 +30,7 @@ TEST(Pack, UnpackedRowsAreTheStoredValuesBitForBit) {
   }
 }
 
-TEST(Pack, GoldenBytesOfOneTileOfQ4_0) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(PackKernels, GoldenBytesOfOneTileOfQ4_0) {
   // One row: d = 1.0 (0x3c00), element i = nibble i % 16. Stored byte j: low = element j, high = element j + 16.
   std::vector<uint8_t> stored(18);
   stored[0] = 0x00, stored[1] = 0x3c;
@@ -47,7 +48,7 @@ TEST(Pack, GoldenBytesOfOneTileOfQ4_0) {
   }
 }
 
-TEST(Pack, PackedBytesAreAtMostFivePercentAboveStored) {
+TEST_P(PackKernels, PackedBytesAreAtMostFivePercentAboveStored) {
   for (const WeightFormat f : kAllFormats) {
     for (const int64_t k : {256, 576, 1536, 2048, 4096, 14336}) {
       if (k % BlockElems(f) != 0) continue;
@@ -58,15 +59,14 @@ TEST(Pack, PackedBytesAreAtMostFivePercentAboveStored) {
   EXPECT_LE(static_cast<double>(PackedBytes(WeightFormat::kQ4_K, 4096, 4096)), 4.75 / 8 * 4096 * 4096);
 }
 
-TEST(Pack, TilesPackedOneByOneAreTheSame) {
-  MOTLEY_NEEDS_AVX512();
+TEST_P(PackKernels, TilesPackedOneByOneAreTheSame) {
   for (const WeightFormat f : kAllFormats) {
     const int64_t n = 50, k = 512;
     const auto stored = RandomStored(f, n, k, 7);
     const auto whole = Pack(f, stored, n, k);
     Aligned<uint8_t> parts(whole.size());
     for (int64_t t = 0; t < Tiles(n); ++t) {
-      PackTiles(f, stored.data() + t * kTileRows * StoredRowBytes(f, k), n, k, t, t + 1, parts.data());
+      K().pack_tiles(f, stored.data() + t * kTileRows * StoredRowBytes(f, k), n, k, t, t + 1, parts.data());
     }
     EXPECT_EQ(std::memcmp(whole.data(), parts.data(), whole.size()), 0) << Name(f);
   }

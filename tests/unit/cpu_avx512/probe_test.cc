@@ -29,15 +29,22 @@ CpuFeatures Probe() {
 TEST(FieldFailure, L04_EachMissingBitIsNamed) {
   fake = {};
   EXPECT_TRUE(Probe().usable());
+  EXPECT_TRUE(Probe().has_avx512());
   const struct {
     int bit;
     const char* name;
-  } needed[] = {{16, "avx512f"}, {17, "avx512dq"}, {30, "avx512bw"}, {31, "avx512vl"}};
-  for (const auto& need : needed) {
+  } faster[] = {{16, "avx512f"}, {17, "avx512dq"}, {30, "avx512bw"}, {31, "avx512vl"}};
+  for (const auto& need : faster) {
     fake = {};
     fake.seven_ebx &= ~(1u << need.bit);
-    EXPECT_EQ(Probe().missing, need.name);
+    EXPECT_EQ(Probe().missing_avx512, need.name);
+    EXPECT_TRUE(Probe().usable());
+    EXPECT_FALSE(Probe().has_avx512());
   }
+  fake = {};
+  fake.seven_ebx &= ~(1u << 5);
+  EXPECT_EQ(Probe().missing, "avx2");
+  EXPECT_FALSE(Probe().has_avx512()) << "a CPU that says it has AVX-512 without AVX2 is not believed";
   fake = {};
   fake.one_ecx &= ~(1u << 12);
   EXPECT_EQ(Probe().missing, "fma");
@@ -46,14 +53,20 @@ TEST(FieldFailure, L04_EachMissingBitIsNamed) {
   EXPECT_EQ(Probe().missing, "f16c");
   fake = {};
   fake.last_leaf = 4;  // a CPU without leaf 7: its answer there is not to be trusted
-  EXPECT_EQ(Probe().missing, "avx512f, avx512bw, avx512vl, avx512dq");
+  EXPECT_EQ(Probe().missing, "avx2");
+  EXPECT_EQ(Probe().missing_avx512, "avx512f, avx512bw, avx512vl, avx512dq");
 }
 
 TEST(FieldFailure, L04_TheSystemMustSaveTheRegisters) {
   fake = {};
   fake.xcr0 = 0x7;  // AVX alone
+  EXPECT_TRUE(Probe().usable());
+  EXPECT_FALSE(Probe().has_avx512());
+  EXPECT_NE(Probe().missing_avx512.find("XCR0 = 0x7, needs 0xe6"), std::string::npos) << Probe().missing_avx512;
+  fake = {};
+  fake.xcr0 = 0x3;  // SSE alone
   EXPECT_FALSE(Probe().usable());
-  EXPECT_NE(Probe().missing.find("XCR0 = 0x7"), std::string::npos) << Probe().missing;
+  EXPECT_NE(Probe().missing.find("ymm registers (XCR0 = 0x3, needs 0x6)"), std::string::npos) << Probe().missing;
   fake = {};
   fake.one_ecx &= ~(1u << 27);  // no xgetbv: it may not be called
   EXPECT_NE(Probe().missing.find("XCR0"), std::string::npos);
@@ -63,18 +76,23 @@ TEST(FieldFailure, L04_TheSystemMustSaveTheRegisters) {
 TEST(KernelTable, TakesTheBestAndSaysWhyOthersAreNotUsed) {
   fake = {};
   KernelChoice choice = ChooseKernels(Probe(), "auto");
-  EXPECT_EQ(choice.quantised, &LinearVnni);
-  EXPECT_EQ(choice.floats, &LinearFloat);
+  EXPECT_EQ(choice.table, &avx512::kKernels);
+  EXPECT_EQ(choice.quantised, avx512::kKernels.linear_vnni);
   EXPECT_EQ(choice.fault, "");
   fake.seven_ecx &= ~(1u << 11);
   choice = ChooseKernels(Probe(), "auto");
-  EXPECT_EQ(choice.quantised, &LinearBw);
-  EXPECT_NE(choice.notes.find("vnni refused: this CPU has no avx512_vnni"), std::string::npos) << choice.notes;
+  EXPECT_EQ(choice.quantised, avx512::kKernels.linear_bw);
+  EXPECT_NE(choice.notes.find("vnni refused: this CPU or system has no avx512_vnni"), std::string::npos) << choice.notes;
   EXPECT_NE(ChooseKernels(Probe(), "vnni").fault, "");
   fake = {};
   choice = ChooseKernels(Probe(), "avx512bw");
-  EXPECT_EQ(choice.quantised, &LinearBw);
+  EXPECT_EQ(choice.quantised, avx512::kKernels.linear_bw);
   EXPECT_EQ(choice.fault, "");
+  fake.xcr0 = 0x7;
+  choice = ChooseKernels(Probe(), "auto");
+  EXPECT_EQ(choice.table, &avx2::kKernels);
+  EXPECT_EQ(choice.quantised, avx2::kKernels.linear_bw);
+  EXPECT_NE(ChooseKernels(Probe(), "avx512bw").fault, "");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 TEST(Program, AgreesWithRefInEveryFormat) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const auto prompt = Prompt(40, 1);
   for (const WeightFormat f : kAllFormats) {
     for (const uint32_t kv : {0u, 1u}) {
@@ -47,7 +47,7 @@ TEST(Program, AgreesWithRefInEveryFormat) {
 }
 
 TEST(Program, StepsPagesThreadsAndKernelsDoNotChangeABit) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const auto prompt = Prompt(60, 2);
   for (const WeightFormat f : {WeightFormat::kF32, WeightFormat::kF16, WeightFormat::kQ4_1, WeightFormat::kQ4_K,
                                WeightFormat::kQ6_K, WeightFormat::kQ8_0}) {
@@ -66,15 +66,15 @@ TEST(Program, StepsPagesThreadsAndKernelsDoNotChangeABit) {
       EXPECT_TRUE(SameBits(other.RunPrompt(prompt, 60), y)) << Name(f) << " threads " << threads;
       EXPECT_TRUE(SameBits(other.RunPrompt(prompt, 1), y)) << Name(f) << " threads " << threads;
     }
-    const Client split(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{3}}, {"devices", int64_t{2}}, {"isa", std::string("avx512bw")}});
+    const Client split(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{3}}, {"devices", int64_t{2}}, {"isa", std::string("avx2")}});
     ASSERT_EQ(split.devices.size(), 2u);
     TinyLlama other(split, 1, {f, 1, 16});
-    EXPECT_TRUE(SameBits(other.RunPrompt(prompt, 60), y)) << Name(f) << " device 1, avx512bw";
+    EXPECT_TRUE(SameBits(other.RunPrompt(prompt, 60), y)) << Name(f) << " device 1, avx2";
   }
 }
 
 TEST(Program, LongContextSharedByThreadsDoesNotChangeABit) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const auto prompt = Prompt(290, 3);  // more than one chunk of keys
   const Client one(MOTLEY_CPU_PLUGIN, kOneThread), many(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{4}}});
   TinyLlama a(one, 0, {WeightFormat::kQ8_0, 0, 16}), b(many, 0, {WeightFormat::kQ8_0, 0, 16});
@@ -84,7 +84,7 @@ TEST(Program, LongContextSharedByThreadsDoesNotChangeABit) {
 }
 
 TEST(Program, SequencesOfOneStepAreAsAlone) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const auto first = Prompt(30, 4), second = Prompt(23, 5);
   const Client client(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{2}}});
   for (const WeightFormat f : {WeightFormat::kF32, WeightFormat::kQ4_1}) {
@@ -109,7 +109,7 @@ TEST(Program, SequencesOfOneStepAreAsAlone) {
 }
 
 TEST(Program, NoAllocationInAStepAfterTheFirst) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const Client client(MOTLEY_CPU_PLUGIN, kOneThread);  // the test host's teams allocate
   TinyLlama model(client, 0, {WeightFormat::kQ4_1, 1, 16});
   const auto prompt = Prompt(20, 6);
@@ -135,7 +135,7 @@ TEST(Program, NoAllocationInAStepAfterTheFirst) {
 }
 
 TEST(Program, AStepWithoutTokensRuns) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const Client client(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{2}}});
   TinyLlama model(client, 0, {WeightFormat::kF32, 0, 16});
   EXPECT_TRUE(model.Run({}).empty());
@@ -143,7 +143,7 @@ TEST(Program, AStepWithoutTokensRuns) {
 
 // Every value out of range is an error in every build, and neither cache nor output is touched.
 TEST(FieldFailure, R03_StepDataOutOfRangeIsRefusedBeforeAnythingIsWritten) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const Client client(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{2}}});
   TinyLlama model(client, 0, {WeightFormat::kQ8_0, 0, 16});
   const auto prompt = Prompt(20, 7);
@@ -184,7 +184,7 @@ TEST(FieldFailure, R03_StepDataOutOfRangeIsRefusedBeforeAnythingIsWritten) {
 
 // x -> norm -> two linears, one of which is added to something, with every tensor in turn also an OUTPUT.
 TEST(Fusion, GraphsWithOutputsInTheMiddleAgreeWithRef) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   constexpr int64_t kWidth = 64;
   for (int shown = 0; shown < 7; ++shown) {
     for (const int64_t rows : {1, 9}) {
@@ -245,7 +245,7 @@ TEST(Fusion, GraphsWithOutputsInTheMiddleAgreeWithRef) {
 
 // Vectors come as F32 whatever they are stored in.
 TEST(Device, LoadsVectorsOfEveryFloatFormat) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const Client client(MOTLEY_CPU_PLUGIN, kOneThread);
   Session session(client, 0);
   for (const WeightFormat f : {WeightFormat::kF32, WeightFormat::kF16, WeightFormat::kBF16}) {
@@ -261,7 +261,7 @@ TEST(Device, LoadsVectorsOfEveryFloatFormat) {
 // ---- What is refused, and with which words ----------------------------------------------------------------------------
 
 TEST(Device, RefusesWhatItDoesNotHaveAndSaysWhy) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const Client client(MOTLEY_CPU_PLUGIN, kOneThread);
   const motley_compute& api = *client.api;
   Error err;
@@ -291,7 +291,7 @@ TEST(Device, RefusesWhatItDoesNotHaveAndSaysWhy) {
 }
 
 TEST(Device, SaysWhatItIs) {
-  MOTLEY_NEEDS_AVX512();
+  MOTLEY_NEEDS_AVX2();
   const Client client(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{2}}, {"devices", int64_t{2}}});
   ASSERT_EQ(client.devices.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
