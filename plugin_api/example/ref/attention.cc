@@ -2,12 +2,12 @@
 // them.
 #include "attention.h"
 
+#include <motley/dequant.hpp>
 #include <motley/step_check.hpp>
 
 #include <cmath>
 #include <limits>
 
-#include "dequant.h"
 #include "store.h"
 
 namespace motley::ref {
@@ -34,7 +34,7 @@ struct Context {
   int64_t n_heads, n_kv_heads, head_dim, v_dim, rotary_dim, rope_style, page_tokens;
   const plugin::FormatRow* format;  // of cached values
   StoreFn store;
-  DequantFn load;
+  plugin::DequantFn load;
   double scale, eps;
   const float *q, *k, *v, *q_norm, *k_norm, *rope;
   plugin::AttentionStep step;
@@ -56,7 +56,7 @@ Context MakeContext(const NodeRun& run) {
   c.page_tokens = node.I64("page_tokens");
   c.format = plugin::FindFormatRow(static_cast<uint32_t>(node.I64("kv_format")));
   c.store = FindStore(c.format->id);
-  c.load = FindDequant(c.format->id);
+  c.load = plugin::FindDequant(c.format->id);
   c.scale = node.F64("scale");
   c.eps = node.F64("qk_norm_eps");
   c.q = run.In<float>(0);

@@ -1,8 +1,9 @@
 #include "device.h"
 
+#include <motley/dequant.hpp>
+
 #include <thread>
 
-#include "dequant.h"
 #include "ops.h"
 
 namespace motley::ref {
@@ -79,7 +80,7 @@ Fault RefDevice::LoadWeight(const CheckedWeight& weight, uint32_t /*layout: F32*
   if (slot != ~0u) return Fail(MOTLEY_UNIMPLEMENTED, "%s: slot %u: it has none", weight.Text().c_str(), slot);
   plugin::RangeBytes stored;
   MOTLEY_TRY(stored.Open(weight.parts[0].src));
-  FindDequant(weight.format)(stored.data(), weight.dims[0], reinterpret_cast<float*>(dst));
+  plugin::FindDequant(weight.format)(stored.data(), weight.dims[0], reinterpret_cast<float*>(dst));
   return {};
 }
 

@@ -1,7 +1,7 @@
 // embed: rows of the embedding, dequantised.
+#include <motley/dequant.hpp>
 #include <motley/step_check.hpp>
 
-#include "dequant.h"
 #include "ops.h"
 
 namespace motley::ref {
@@ -11,7 +11,7 @@ plugin::Fault Embed(const NodeRun& run) {
   const int64_t n_tokens = run.Rows(run.node->in[0]), n_rows = weight.dims[0], width = weight.dims[1];
   const int32_t* token = run.In<int32_t>(0);
   MOTLEY_TRY(plugin::CheckIndices("token", token, n_tokens, n_rows));
-  const DequantFn dequant = FindDequant(weight.dtype);
+  const plugin::DequantFn dequant = plugin::FindDequant(weight.dtype);
   const uint64_t row_bytes = plugin::RowBytes(*plugin::FindFormatRow(weight.dtype), width);
   for (int64_t t = 0; t < n_tokens; ++t) {
     dequant(run.In<std::byte>(1) + static_cast<uint64_t>(token[t]) * row_bytes, width,

@@ -1,5 +1,6 @@
-// linear: y = x weight^T + bias, for every format that dequant.h reads.
-#include "dequant.h"
+// linear: y = x weight^T + bias, for every format that motley/dequant.hpp reads.
+#include <motley/dequant.hpp>
+
 #include "ops.h"
 
 namespace motley::ref {
@@ -21,7 +22,7 @@ double Dot(const float* x, const float* w, int64_t n) {
 plugin::Fault Linear(const NodeRun& run) {
   const plugin::GraphTensor& weight = run.Tensor(run.node->in[1]);
   const int64_t n_tokens = run.Rows(run.node->in[0]), n_out = weight.dims[0], n_in = weight.dims[1];
-  const DequantFn dequant = FindDequant(weight.dtype);
+  const plugin::DequantFn dequant = plugin::FindDequant(weight.dtype);
   const uint64_t row_bytes = plugin::RowBytes(*plugin::FindFormatRow(weight.dtype), n_in);
   const float* x = run.In<float>(0);                                  // [n_tokens, n_in]
   const std::byte* w = run.In<std::byte>(1);                          // [n_out, n_in]

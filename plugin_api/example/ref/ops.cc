@@ -1,7 +1,8 @@
 #include "ops.h"
 
+#include <motley/dequant.hpp>
+
 #include "attention.h"
-#include "dequant.h"
 
 namespace motley::ref {
 
@@ -28,7 +29,7 @@ plugin::Fault RunNode(const NodeRun& run) {
 
 Fault CheckWeightLayout(uint32_t format, uint32_t rank, uint32_t layout) {
   const char* name = FindFormatRow(format)->name;
-  if (!FindDequant(format)) return Fail(MOTLEY_UNIMPLEMENTED, "weights in %s are not supported", name);
+  if (!plugin::FindDequant(format)) return Fail(MOTLEY_UNIMPLEMENTED, "weights in %s are not supported", name);
   if (layout == MOTLEY_LAYOUT_STORED) return {};
   if (layout != MOTLEY_LAYOUT_F32) return Fail(MOTLEY_UNIMPLEMENTED, "weight layout %u is unknown", layout);
   if (rank != 1 || FindFormatRow(format)->block_elems != 1) {

@@ -60,7 +60,7 @@ uint64_t ReadBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& n
 
 plugin::Fault PlanKv(const motley_kv_desc& desc, uint32_t layout, motley_kv_plan* plan);
 
-// Weights: STORED in place for every format that dequant.h reads; F32 for vectors of F32, F16, BF16.
+// Weights: STORED in place for every format that motley/dequant.hpp reads; F32 for vectors of F32, F16, BF16.
 plugin::Fault CheckWeightLayout(uint32_t format, uint32_t rank, uint32_t layout);
 
 }  // namespace motley::ref

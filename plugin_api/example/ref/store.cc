@@ -1,13 +1,12 @@
 #include "store.h"
 
 #include <motley/formats.hpp>
+#include <motley/half.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-#include "half.h"
 
 namespace motley::ref {
 namespace {
@@ -23,13 +22,13 @@ void StoreF32(const float* src, int64_t count, std::byte* dst) {
 }
 
 void StoreF16(const float* src, int64_t count, std::byte* dst) {
-  for (int64_t i = 0; i < count; ++i) PutU16(dst + 2 * i, FloatToHalf(src[i]));
+  for (int64_t i = 0; i < count; ++i) PutU16(dst + 2 * i, plugin::FloatToHalf(src[i]));
 }
 
 // To nearest, ties to even.
 void StoreBf16(const float* src, int64_t count, std::byte* dst) {
   for (int64_t i = 0; i < count; ++i) {
-    const uint32_t bits = FloatToBits(src[i]);
+    const uint32_t bits = plugin::FloatToBits(src[i]);
     const uint32_t rounded = src[i] != src[i] ? bits | 0x400000 : bits + 0x7fff + ((bits >> 16) & 1);
     PutU16(dst + 2 * i, static_cast<uint16_t>(rounded >> 16));
   }
@@ -51,8 +50,8 @@ struct Scale {
   float inverse;
 };
 Scale MakeScale(float scale) {
-  const uint16_t half = FloatToHalf(scale);
-  const float read = HalfToFloat(half);
+  const uint16_t half = plugin::FloatToHalf(scale);
+  const float read = plugin::HalfToFloat(half);
   return {half, std::isfinite(read) && read != 0 ? 1.0f / read : 0.0f};
 }
 

@@ -1,9 +1,9 @@
 // motley_compute: checks at the call, work in the queue.
 #include "table.h"
 
+#include <motley/dequant.hpp>
 #include <motley/weight_check.hpp>
 
-#include "dequant.h"
 #include "ops.h"
 #include "program.h"
 #include "queue.h"
@@ -333,7 +333,7 @@ motley_status WeightLoad(motley_queue* queue, const motley_weight* abi, uint32_t
       if (layout == MOTLEY_LAYOUT_STORED) {
         std::memcpy(to, stored.data(), held->range.bytes);
       } else {
-        ref::FindDequant(format)(stored.data(), count, reinterpret_cast<float*>(to));
+        plugin::FindDequant(format)(stored.data(), count, reinterpret_cast<float*>(to));
       }
       return {};
     });
