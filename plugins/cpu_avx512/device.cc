@@ -57,7 +57,8 @@ Fault CheckOperands(const CheckedGraph& graph, const GraphNode& node) {
 
 std::string Arch(const CpuFeatures& f) {
   if (!f.has_avx512()) return "x86-64-v3";
-  return std::string("x86-64-v4") + (f.avx512vnni ? "+vnni" : "") + (f.avx512bf16 ? "+bf16" : "");
+  return std::string("x86-64-v4") + (f.avx512vnni ? "+vnni" : "") + (f.avx512bf16 ? "+bf16" : "") +
+         (f.system_grants_tiles ? "+amx" : "");
 }
 
 uint64_t PageBytes(const GraphNode& node) {

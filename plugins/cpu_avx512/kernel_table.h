@@ -15,6 +15,7 @@ struct KernelRow {
   LinearFn Kernels::*linear;         // of quantised weights
   bool (*available)(const CpuFeatures&);
   const char* needs;                 // named where it is refused
+  bool automatic;                    // false: used only where `isa` forces it
 };
 
 // Best first.

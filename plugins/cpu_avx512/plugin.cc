@@ -16,7 +16,7 @@ constexpr motley_option kOptions[] = {
     OptionRow("threads", MOTLEY_TYPE_I64, "0", "0..1024",
               "Compute threads of all its devices together; 0 = one a CPU that the process may use."),
     OptionRow("devices", MOTLEY_TYPE_I64, "1", "1..64", "Devices, named 0, 1, ...; they share the threads evenly."),
-    OptionRow("isa", MOTLEY_TYPE_STR, "auto", "auto|vnni|avx512bw|avx2",
+    OptionRow("isa", MOTLEY_TYPE_STR, "auto", "auto|amx|vnni|avx512bw|avx2",
               "The kernels: auto = the best that the CPU has; all give the same bits."),
 };
 

@@ -1,6 +1,8 @@
 #include "plugins/cpu_avx512/probe.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -19,6 +21,12 @@ uint64_t Xcr0() {
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
+// Linux gives tiles (8 KiB of state a thread) only to processes that ask: Documentation/arch/x86/xstate.rst.
+bool PermitTiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
 void Need(bool present, const char* name, std::string* missing) {
   if (present) return;
   if (!missing->empty()) *missing += ", ";
@@ -35,7 +43,7 @@ void NeedState(bool saved, const char* registers, uint64_t xcr0, uint64_t needed
 }  // namespace
 
 const CpuSource& ThisCpu() {
-  static constexpr CpuSource kSource = {Cpuid, Xcr0};
+  static constexpr CpuSource kSource = {Cpuid, Xcr0, PermitTiles};
   return kSource;
 }
 
@@ -53,6 +61,7 @@ CpuFeatures ProbeCpu(const CpuSource& source) {
   f.avx512bw = seven.ebx >> 30 & 1;
   f.avx512vl = seven.ebx >> 31 & 1;
   f.avx512vnni = seven.ecx >> 11 & 1;
+  f.amx_int8 = seven.edx >> 24 & seven.edx >> 25 & 1;  // tiles, and int8 products of them
   f.avx512bf16 = seven_one.eax >> 5 & 1;
   Need(f.avx2, "avx2", &f.missing);
   Need(f.fma, "fma", &f.missing);
@@ -68,6 +77,8 @@ CpuFeatures ProbeCpu(const CpuSource& source) {
   f.system_saves_ymm = (xcr0 & kYmmState) == kYmmState;
   f.system_saves_zmm = (xcr0 & kZmmState) == kZmmState;
   NeedState(f.system_saves_ymm, "ymm", xcr0, kYmmState, &f.missing);
+  constexpr uint64_t kTileState = 0x60000;
+  f.system_grants_tiles = f.amx_int8 && (xcr0 & kTileState) == kTileState && source.permit_tiles();
   NeedState(f.system_saves_zmm, "zmm", xcr0, kZmmState, &f.missing_avx512);
   return f;
 }

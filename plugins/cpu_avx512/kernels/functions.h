@@ -6,6 +6,7 @@
 
 namespace motley::cpu::MOTLEY_CPU_ISA {
 
+void LinearAmx(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
 void LinearVnni(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
 void LinearBw(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
 void LinearFloat(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);

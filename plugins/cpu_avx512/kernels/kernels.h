@@ -48,6 +48,7 @@ constexpr int64_t RowsPerCall(int64_t n_in) {
 struct Kernels {
   const char* name;  // "avx512", "avx2"
 
+  LinearFn linear_amx;    // quantised weights, AMX_INT8 (many rows) and AVX512_VNNI; in avx2 a slow model, for tests
   LinearFn linear_vnni;   // quantised weights, AVX512_VNNI; in the table avx2 a slow model of it, for tests
   LinearFn linear_bw;     // quantised weights, without it
   LinearFn linear_float;  // F32, F16, BF16
@@ -76,7 +77,7 @@ struct Kernels {
 };
 
 namespace avx512 {
-extern const Kernels kKernels;  // needs AVX-512 F, BW, VL, DQ, FMA, F16C; linear_vnni also VNNI
+extern const Kernels kKernels;  // needs AVX-512 F, BW, VL, DQ, FMA, F16C; linear_vnni also VNNI, linear_amx AMX too
 }
 namespace avx2 {
 extern const Kernels kKernels;  // needs AVX2, FMA, F16C

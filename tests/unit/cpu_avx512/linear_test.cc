@@ -7,9 +7,13 @@
 namespace motley::cpu::test {
 namespace {
 
+// All that this CPU runs; the first needs nothing but the table's instruction set.
 std::vector<LinearFn> KernelsFor(WeightFormat f) {
   if (!IsQuantised(f)) return {K().linear_float};
-  return HasVnni(K()) ? std::vector<LinearFn>{K().linear_vnni, K().linear_bw} : std::vector<LinearFn>{K().linear_bw};
+  std::vector<LinearFn> kernels = {K().linear_bw};
+  if (HasVnni(K())) kernels.push_back(K().linear_vnni);
+  if (HasTiles(K())) kernels.push_back(K().linear_amx);
+  return kernels;
 }
 
 Aligned<ActivationBlock> Quantise(const std::vector<float>& x, int64_t rows, int64_t k) {
@@ -113,14 +117,18 @@ TEST_P(LinearKernels, AgreesWithDoubleInEveryFormatAndShape) {
 }
 
 TEST_P(LinearKernels, ForcedPathsAgreeBitwise) {
-  if (!HasVnni(K())) GTEST_SKIP() << "skipped: this CPU has no AVX512_VNNI";
   for (const WeightFormat f : kAllFormats) {
-    if (!IsQuantised(f)) continue;
-    for (const int64_t rows : {1, 6, 20}) {
-      const auto p = Problem::Make(f, 50, 1024, rows, 11);
-      EXPECT_TRUE(SameBits(RunLinear(p, K().linear_vnni), RunLinear(p, K().linear_bw))) << Name(f) << " rows " << rows;
+    for (const int64_t rows : {1, 6, 16, 20, 35, 64}) {
+      const auto p = Problem::Make(f, 50, 512 + BlockElems(f), rows, 11);
+      const auto kernels = KernelsFor(f);
+      const auto expected = RunLinear(p, kernels[0]);
+      for (const LinearFn kernel : kernels) {
+        EXPECT_TRUE(SameBits(RunLinear(p, kernel), expected)) << Name(f) << " rows " << rows;
+      }
     }
   }
+  if (!HasVnni(K())) GTEST_SKIP() << "skipped in part: this CPU has no AVX512_VNNI";
+  if (!HasTiles(K())) GTEST_SKIP() << "skipped in part: this CPU has no AMX";
 }
 
 TEST_P(LinearKernels, OneRowEqualsItselfAmong512Bitwise) {

@@ -183,6 +183,10 @@ inline bool HasVnni(const Kernels& table) {
   return &table == &avx2::kKernels || ProbeCpu(ThisCpu()).avx512vnni;  // avx2 has a model of it
 }
 
+inline bool HasTiles(const Kernels& table) {
+  return &table == &avx2::kKernels || (HasVnni(table) && ProbeCpu(ThisCpu()).system_grants_tiles);
+}
+
 // A test of kernels, run once a table: K() is the table's.
 inline const Kernels*& CurrentKernels() {
   static const Kernels* current = nullptr;

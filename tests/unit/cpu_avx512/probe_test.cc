@@ -9,8 +9,9 @@ namespace {
 
 // A made-up CPU. Every bit is there unless a test takes it away.
 struct FakeCpu {
-  uint32_t last_leaf = 7, one_ecx = ~0u, seven_ebx = ~0u, seven_ecx = ~0u;
-  uint64_t xcr0 = 0xe7;
+  uint32_t last_leaf = 7, one_ecx = ~0u, seven_ebx = ~0u, seven_ecx = ~0u, seven_edx = ~0u;
+  uint64_t xcr0 = 0x600e7;
+  bool tiles = true;
 };
 FakeCpu fake;
 
@@ -19,10 +20,10 @@ CpuFeatures Probe() {
       [](uint32_t leaf, uint32_t sub_leaf) -> CpuidRegisters {
         if (leaf == 0) return {fake.last_leaf, 0, 0, 0};
         if (leaf == 1) return {0, 0, fake.one_ecx, 0};
-        if (leaf == 7 && sub_leaf == 0) return {1, fake.seven_ebx, fake.seven_ecx, 0};
+        if (leaf == 7 && sub_leaf == 0) return {1, fake.seven_ebx, fake.seven_ecx, fake.seven_edx};
         return {1u << 5, 0, 0, 0};
       },
-      [] { return fake.xcr0; }};
+      [] { return fake.xcr0; }, [] { return fake.tiles; }};
   return ProbeCpu(source);
 }
 
@@ -71,6 +72,24 @@ TEST(FieldFailure, L04_TheSystemMustSaveTheRegisters) {
   fake.one_ecx &= ~(1u << 27);  // no xgetbv: it may not be called
   EXPECT_NE(Probe().missing.find("XCR0"), std::string::npos);
   EXPECT_FALSE(Probe().system_saves_zmm);
+}
+
+TEST(FieldFailure, L04_TilesNeedTheCpuTheRegistersAndThePermission) {
+  fake = {};
+  EXPECT_TRUE(Probe().system_grants_tiles);
+  EXPECT_EQ(ChooseKernels(Probe(), "amx").fault, "");
+  EXPECT_EQ(ChooseKernels(Probe(), "amx").quantised, avx512::kKernels.linear_amx);
+  const auto refused = [] {
+    return !Probe().system_grants_tiles && ChooseKernels(Probe(), "amx").fault.find("amx_int8") != std::string::npos;
+  };
+  fake.seven_edx &= ~(1u << 25);
+  EXPECT_TRUE(refused());
+  fake = {};
+  fake.xcr0 = 0xe7;
+  EXPECT_TRUE(refused());
+  fake = {};
+  fake.tiles = false;
+  EXPECT_TRUE(refused());
 }
 
 TEST(KernelTable, TakesTheBestAndSaysWhyOthersAreNotUsed) {
