@@ -209,7 +209,7 @@ Fault CpuDevice::Compile(CheckedGraph graph, motley_span values, std::unique_ptr
     fault.node = &node - graph.nodes.data();
     return fault;
   }
-  StepPlan plan = PlanSteps(graph);
+  StagePlan plan = PlanStages(graph);
   *out = std::make_unique<CpuProgram>(std::move(graph), std::move(plan), &team_, &kernels_);
   return {};
 }

@@ -11,18 +11,18 @@ using plugin::RunArgs;
 
 namespace {
 
-constexpr int kPhases = 3;  // that a step may have
+constexpr int kPhases = 3;  // that a stage may have
 constexpr uint64_t kLine = 64;
 
 uint64_t Lines(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 }  // namespace
 
-CpuProgram::CpuProgram(plugin::CheckedGraph graph, StepPlan plan, plugin::Team* team, const KernelChoice* kernels)
-    : HostProgram(std::move(graph), std::move(plan.temps)), team_(team), kernels_(kernels), steps_(std::move(plan.steps)) {
-  attention_.resize(steps_.size());
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    if (steps_[s].kind == StepKind::kAttention) attention_[s] = MakeAttention(steps_[s].node);
+CpuProgram::CpuProgram(plugin::CheckedGraph graph, StagePlan plan, plugin::Team* team, const KernelChoice* kernels)
+    : HostProgram(std::move(graph), std::move(plan.temps)), team_(team), kernels_(kernels), stages_(std::move(plan.stages)) {
+  attention_.resize(stages_.size());
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    if (stages_[s].kind == StageKind::kAttention) attention_[s] = MakeAttention(stages_[s].node);
   }
   // All layers read the same step data; each set is checked once.
   for (size_t n = 0; n < this->graph().nodes.size(); ++n) {
@@ -39,64 +39,64 @@ CpuProgram::CpuProgram(plugin::CheckedGraph graph, StepPlan plan, plugin::Team* 
     if (std::none_of(checked_attention_.begin(), checked_attention_.end(), same)) checked_attention_.push_back(n);
   }
   PlanScratch();
-  notes_ = std::to_string(this->graph().nodes.size()) + " nodes in " + std::to_string(steps_.size()) + " steps, " +
+  notes_ = std::to_string(this->graph().nodes.size()) + " nodes in " + std::to_string(stages_.size()) + " stages, " +
            std::to_string(team_->threads()) + " threads; " + kernels_->notes;
 }
 
-AttentionStep CpuProgram::MakeAttention(size_t index) const {
+AttentionStage CpuProgram::MakeAttention(size_t index) const {
   const GraphNode& node = graph().nodes[index];
-  AttentionStep step{};
-  step.node = index;
-  step.page_tokens = node.I64("page_tokens");
-  AttentionCall& c = step.call;
+  AttentionStage stage{};
+  stage.node = index;
+  stage.page_tokens = node.I64("page_tokens");
+  AttentionCall& c = stage.call;
   c.n_heads = node.I64("n_heads");
   c.n_kv_heads = node.I64("n_kv_heads");
   c.head_dim = node.I64("head_dim");
   c.v_dim = node.I64("v_dim");
   c.rotary_dim = node.I64("rotary_dim");
   c.rope_style = node.I64("rope_style");
-  c.page_tokens = step.page_tokens;
+  c.page_tokens = stage.page_tokens;
   c.half = node.I64("kv_format") == plugin::format_id::kF16;
   c.scale = static_cast<float>(node.F64("scale"));
   c.norm_eps = node.F64("qk_norm_eps");
   const int64_t group = c.n_heads / c.n_kv_heads;
-  step.heads_per_item = std::min(group, kMaxQueries);
-  while (group % step.heads_per_item != 0) --step.heads_per_item;
-  step.items_per_row = c.n_heads / step.heads_per_item;
+  stage.heads_per_item = std::min(group, kMaxQueries);
+  while (group % stage.heads_per_item != 0) --stage.heads_per_item;
+  stage.items_per_row = c.n_heads / stage.heads_per_item;
   const std::vector<int64_t> max = graph().MaxDims();
   const int64_t pages = plugin::CheckedGraph::Extent(graph().tensors[node.in[11]].dims[1], max);
-  step.max_chunks = (pages * step.page_tokens + kKeyChunk - 1) / kKeyChunk;
-  step.split_rows = std::max<int64_t>(1, team_->threads() / step.items_per_row);
-  return step;
+  stage.max_chunks = (pages * stage.page_tokens + kKeyChunk - 1) / kKeyChunk;
+  stage.split_rows = std::max<int64_t>(1, team_->threads() / stage.items_per_row);
+  return stage;
 }
 
 void CpuProgram::PlanScratch() {
   const std::vector<int64_t> max = graph().MaxDims();
   uint64_t blocks = 0, floats = 0, parts = 0, own_blocks = 0, own_floats = 0, kernel = kLinearScratchBytes;
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    const Step& step = steps_[s];
-    if (step.kind == StepKind::kLinear) {
-      const uint64_t width = static_cast<uint64_t>(step.width);
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    const Stage& stage = stages_[s];
+    if (stage.kind == StageKind::kLinear) {
+      const uint64_t width = static_cast<uint64_t>(stage.width);
       const uint64_t rows = static_cast<uint64_t>(
-          plugin::CheckedGraph::Extent(graph().tensors[step.a].dims[0], max));
+          plugin::CheckedGraph::Extent(graph().tensors[stage.a].dims[0], max));
       const uint64_t row_blocks = width / 32 * sizeof(ActivationBlock), row_floats = Lines(width * sizeof(float));
-      if (step.quantised) {
+      if (stage.quantised) {
         blocks = std::max(blocks, rows * row_blocks);
         own_blocks = std::max(own_blocks, kOwnRows * row_blocks);
       }
-      if (step.before != Step::Before::kNothing) {
-        if (step.floats) floats = std::max(floats, rows * row_floats);
+      if (stage.before != Stage::Before::kNothing) {
+        if (stage.floats) floats = std::max(floats, rows * row_floats);
         own_floats = std::max(own_floats, kOwnRows * row_floats);
       }
-    } else if (step.kind == StepKind::kAttention) {
-      const AttentionStep& a = attention_[s];
+    } else if (stage.kind == StageKind::kAttention) {
+      const AttentionStage& a = attention_[s];
       kernel = std::max<uint64_t>(kernel, static_cast<uint64_t>(AttentionScratchBytes(a.call.head_dim, a.call.v_dim)));
       parts = std::max(parts, static_cast<uint64_t>(a.split_rows * a.max_chunks * a.call.n_heads * (a.call.v_dim + 2)) *
                                   sizeof(float));
     }
   }
   Layout& l = layout_;
-  l.blocks = steps_.size() * kPhases * sizeof(Phase);
+  l.blocks = stages_.size() * kPhases * sizeof(Phase);
   l.floats = l.blocks + Lines(blocks);
   l.parts = l.blocks;  // never needed at once with the activations of a linear
   l.own = l.blocks + std::max(Lines(blocks) + Lines(floats), Lines(parts));
@@ -115,21 +115,21 @@ uint64_t CpuProgram::WeightBytes(uint32_t tensor) const {
   return static_cast<uint64_t>(PackedBytes(static_cast<WeightFormat>(t.dtype), t.dims[0], t.dims[1]));
 }
 
-Phase& CpuProgram::PhaseOf(const RunArgs& args, size_t step, int phase) const {
-  return reinterpret_cast<Phase*>(args.scratch)[step * kPhases + static_cast<size_t>(phase)];
+Phase& CpuProgram::PhaseOf(const RunArgs& args, size_t stage, int phase) const {
+  return reinterpret_cast<Phase*>(args.scratch)[stage * kPhases + static_cast<size_t>(phase)];
 }
 
 // ---- Step data: all of it, before anything is written ------------------------------------------------------------
 
 Fault CpuProgram::CheckStepData(const RunArgs& args) const {
-  for (const Step& step : steps_) {
-    const bool embed = step.kind == StepKind::kEmbed;
-    if (!embed && step.kind != StepKind::kGatherRows) continue;
-    const uint32_t index = embed ? step.a : step.b, table = embed ? step.b : step.a;
+  for (const Stage& stage : stages_) {
+    const bool embed = stage.kind == StageKind::kEmbed;
+    if (!embed && stage.kind != StageKind::kGatherRows) continue;
+    const uint32_t index = embed ? stage.a : stage.b, table = embed ? stage.b : stage.a;
     Fault fault = plugin::CheckIndices(embed ? "token" : "row", args.As<int32_t>(index), Rows(args, index),
                                        Rows(args, table));
     if (fault.ok()) continue;
-    fault.node = static_cast<int64_t>(step.node);
+    fault.node = static_cast<int64_t>(stage.node);
     return fault;
   }
   for (const size_t n : checked_attention_) {
@@ -163,44 +163,44 @@ Fault CpuProgram::CheckAttentionData(const GraphNode& node, const RunArgs& args)
 
 Fault CpuProgram::Run(const RunArgs& args) {
   MOTLEY_TRY(CheckStepData(args));
-  for (size_t s = 0; s < steps_.size(); ++s) {
+  for (size_t s = 0; s < stages_.size(); ++s) {
     for (int phase = 0; phase < kPhases; ++phase) PhaseOf(args, s, phase).Reset();
   }
   team_->Run([&](uint32_t i, uint32_t n) {
     const Member m{&args, n, args.scratch + layout_.own + i * layout_.own_bytes};
-    for (size_t s = 0; s < steps_.size(); ++s) RunStep(s, m);
+    for (size_t s = 0; s < stages_.size(); ++s) RunStage(s, m);
   });
   return {};
 }
 
-void CpuProgram::RunStep(size_t step, const Member& m) const {
-  switch (steps_[step].kind) {
-    case StepKind::kLinear: return RunLinear(step, m);
-    case StepKind::kAttention: return RunAttention(step, m);
-    default: return RunRows(step, m);
+void CpuProgram::RunStage(size_t stage, const Member& m) const {
+  switch (stages_[stage].kind) {
+    case StageKind::kLinear: return RunLinear(stage, m);
+    case StageKind::kAttention: return RunAttention(stage, m);
+    default: return RunRows(stage, m);
   }
 }
 
 void CpuProgram::RunRows(size_t index, const Member& m) const {
   const auto& kernels = *kernels_->table;
-  const Step& step = steps_[index];
+  const Stage& stage = stages_[index];
   const RunArgs& args = *m.args;
-  const int64_t w = step.width, rows = Rows(args, step.y);
-  const auto* a = args.As<float>(step.a);
-  const auto* b = args.As<float>(step.b);
+  const int64_t w = stage.width, rows = Rows(args, stage.y);
+  const auto* a = args.As<float>(stage.a);
+  const auto* b = args.As<float>(stage.b);
   PhaseOf(args, index, 0).Run(rows, std::max<int64_t>(1, rows / (m.n * 4)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      float* to = args.As<float>(step.y) + r * w;
-      switch (step.kind) {
-        case StepKind::kEmbed:
-          kernels.unpack_row(static_cast<WeightFormat>(graph().tensors[step.b].dtype), args.As<uint8_t>(step.b), w,
-                             args.As<int32_t>(step.a)[r], to);
+      float* to = args.As<float>(stage.y) + r * w;
+      switch (stage.kind) {
+        case StageKind::kEmbed:
+          kernels.unpack_row(static_cast<WeightFormat>(graph().tensors[stage.b].dtype), args.As<uint8_t>(stage.b), w,
+                             args.As<int32_t>(stage.a)[r], to);
           break;
-        case StepKind::kRmsNorm: kernels.rms_norm_row(a + r * w, b, w, step.eps, to); break;
-        case StepKind::kSwiglu: kernels.swiglu_row(a + r * w, b + r * w, w, to); break;
-        case StepKind::kAdd: kernels.add_row(a + r * w, b + r * w, w, to); break;
-        case StepKind::kGatherRows:
-          std::memcpy(to, a + args.As<int32_t>(step.b)[r] * w, static_cast<size_t>(w) * sizeof(float));
+        case StageKind::kRmsNorm: kernels.rms_norm_row(a + r * w, b, w, stage.eps, to); break;
+        case StageKind::kSwiglu: kernels.swiglu_row(a + r * w, b + r * w, w, to); break;
+        case StageKind::kAdd: kernels.add_row(a + r * w, b + r * w, w, to); break;
+        case StageKind::kGatherRows:
+          std::memcpy(to, a + args.As<int32_t>(stage.b)[r] * w, static_cast<size_t>(w) * sizeof(float));
           break;
         default: break;
       }

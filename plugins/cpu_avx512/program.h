@@ -1,4 +1,4 @@
-// A compiled segment: steps, one after the other, each shared by the members of the device's team in one team_run.
+// A compiled segment: stages, one after the other, each shared by the members of the device's team in one team_run.
 #pragma once
 
 #include <motley/host_device.hpp>
@@ -9,7 +9,7 @@
 
 #include "plugins/cpu_avx512/kernel_table.h"
 #include "plugins/cpu_avx512/kernels/attention.h"
-#include "plugins/cpu_avx512/steps.h"
+#include "plugins/cpu_avx512/stages.h"
 #include "plugins/cpu_avx512/sync.h"
 
 namespace motley::cpu {
@@ -23,12 +23,12 @@ constexpr uint32_t KvLayout(int64_t page_tokens) { return page_tokens % kKeyTile
 constexpr int64_t kOwnRows = 4;
 
 // The attributes and tensors of an attention node.
-struct AttentionStep {
+struct AttentionStage {
   size_t node;
   int64_t page_tokens;
   int64_t heads_per_item;     // query heads that one call of Attend takes
   int64_t items_per_row;      // n_heads / heads_per_item
-  int64_t split_rows;         // with at most so many rows in the step, threads share rows by chunks
+  int64_t split_rows;         // with at most so many rows in the stage, threads share rows by chunks
   int64_t max_chunks;
   AttentionCall call;         // with null pointers
 };
@@ -36,11 +36,11 @@ struct AttentionStep {
 class CpuProgram : public plugin::HostProgram {
  public:
   // The graph's nodes, formats and layouts are supported (device.cc checks).
-  CpuProgram(plugin::CheckedGraph graph, StepPlan plan, plugin::Team* team, const KernelChoice* kernels);
+  CpuProgram(plugin::CheckedGraph graph, StagePlan plan, plugin::Team* team, const KernelChoice* kernels);
 
   plugin::Fault Run(const plugin::RunArgs& args) override;
   uint64_t ScratchBytes() const override;
-  uint32_t Kernels() const override { return static_cast<uint32_t>(steps_.size()); }
+  uint32_t Kernels() const override { return static_cast<uint32_t>(stages_.size()); }
   std::string_view Notes() const override { return notes_; }
   uint64_t WeightBytes(uint32_t tensor) const override;
 
@@ -60,25 +60,25 @@ class CpuProgram : public plugin::HostProgram {
   };
 
   void PlanScratch();
-  AttentionStep MakeAttention(size_t node) const;
+  AttentionStage MakeAttention(size_t node) const;
   plugin::Fault CheckStepData(const plugin::RunArgs& args) const;
   plugin::Fault CheckAttentionData(const plugin::GraphNode& node, const plugin::RunArgs& args) const;
 
-  void RunStep(size_t step, const Member& m) const;
-  void RunLinear(size_t step, const Member& m) const;
-  void PrepareRows(const Step& step, const Member& m, int64_t rows, int64_t begin, int64_t end,
+  void RunStage(size_t stage, const Member& m) const;
+  void RunLinear(size_t stage, const Member& m) const;
+  void PrepareRows(const Stage& stage, const Member& m, int64_t rows, int64_t begin, int64_t end,
                    ActivationBlock* blocks, float* floats) const;
-  void RunAttention(size_t step, const Member& m) const;
-  void RunRows(size_t step, const Member& m) const;
-  Phase& PhaseOf(const plugin::RunArgs& args, size_t step, int phase) const;
+  void RunAttention(size_t stage, const Member& m) const;
+  void RunRows(size_t stage, const Member& m) const;
+  Phase& PhaseOf(const plugin::RunArgs& args, size_t stage, int phase) const;
   int64_t Rows(const plugin::RunArgs& args, uint32_t tensor) const {
     return args.Extent(graph().tensors[tensor].dims[0]);
   }
 
   plugin::Team* const team_;
   const KernelChoice* const kernels_;
-  std::vector<Step> steps_;
-  std::vector<AttentionStep> attention_;   // by step; only those of attention
+  std::vector<Stage> stages_;
+  std::vector<AttentionStage> attention_;   // by stage; only those of attention
   std::vector<size_t> checked_attention_;  // nodes with step data unlike those of any other
   Layout layout_{};
   std::string notes_;

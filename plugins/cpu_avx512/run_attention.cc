@@ -1,4 +1,4 @@
-// A step of attention: keys and values written, then rows and heads handed out to the threads.
+// A stage of attention: keys and values written, then rows and heads handed out to the threads.
 #include <algorithm>
 
 #include "plugins/cpu_avx512/program.h"
@@ -43,14 +43,14 @@ Item FindItem(const Sequences& seqs, int64_t index, int64_t rows) {
 }  // namespace
 
 void CpuProgram::RunAttention(size_t index, const Member& m) const {
-  const AttentionStep& step = attention_[index];
-  const plugin::GraphNode& node = graph().nodes[step.node];
+  const AttentionStage& stage = attention_[index];
+  const plugin::GraphNode& node = graph().nodes[stage.node];
   const plugin::RunArgs& args = *m.args;
   const auto floats = [&](size_t operand) {
     return node.Has(operand) ? args.As<const float>(node.in[operand]) : nullptr;
   };
   const auto& kernels = *kernels_->table;
-  AttentionCall call = step.call;
+  AttentionCall call = stage.call;
   call.q = floats(0);
   call.k = floats(1);
   call.v = floats(2);
@@ -64,7 +64,7 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
   call.y = args.As<float>(node.out[0]);
   const Sequences seqs = {args.As<int32_t>(node.in[8]), args.As<int32_t>(node.in[10]), args.As<int32_t>(node.in[11]),
                           Rows(args, node.in[9]), args.Extent(graph().tensors[node.in[11]].dims[1])};
-  const int64_t tokens = Rows(args, node.in[0]), heads = step.heads_per_item, per_row = step.items_per_row;
+  const int64_t tokens = Rows(args, node.in[0]), heads = stage.heads_per_item, per_row = stage.items_per_row;
 
   const int64_t writes = tokens * call.n_kv_heads;
   PhaseOf(args, index, 0).Run(writes, std::max<int64_t>(1, writes / (m.n * 4)), [&](int64_t begin, int64_t end) {
@@ -73,7 +73,7 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
 
   int32_t longest = 0;
   for (int64_t t = 0; t < tokens; ++t) longest = std::max(longest, call.position[t]);
-  if (tokens > step.split_rows || longest < kKeyChunk || m.n == 1) {
+  if (tokens > stage.split_rows || longest < kKeyChunk || m.n == 1) {
     const int64_t rows = std::max<int64_t>(1, kMaxQueries / heads);
     PhaseOf(args, index, 1).Run(CountItems(seqs, rows) * per_row, 1, [&](int64_t i, int64_t) {
       const Item item = FindItem(seqs, i / per_row, rows);
@@ -84,7 +84,7 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
 
   // Few rows with many keys: threads share a row by chunks, which are merged in order.
   float* parts = reinterpret_cast<float*>(args.scratch + layout_.parts);
-  const int64_t item_floats = step.max_chunks * heads * (call.v_dim + 2);
+  const int64_t item_floats = stage.max_chunks * heads * (call.v_dim + 2);
   const int64_t chunks = longest / kKeyChunk + 1, items = tokens * per_row;
   PhaseOf(args, index, 1).Run(items * chunks, 1, [&](int64_t i, int64_t) {
     const int64_t item = i / chunks, chunk = i % chunks, token = item / per_row;

@@ -1,9 +1,9 @@
-// How the members of a team share the work of a step. In the workspace, so that executes of one program that run at
+// How the members of a team share the work of a stage. In the workspace, so that executes of one program that run at
 // once do not meet.
 //
-// A step is done when its items are, not when all members have come by: a member that the system has taken off its
+// A stage is done when its items are, not when all members have come by: a member that the system has taken off its
 // CPU holds up the others only by what it has in hand, and finds nothing left when it is back. So whoever works on a
-// step's data must hold an item of it; a member that holds none may be steps behind.
+// stage's data must hold an item of it; a member that holds none may be stages behind.
 #pragma once
 
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-#include "plugins/cpu_avx512/steps.h"
+#include "plugins/cpu_avx512/stages.h"
 
 #include <algorithm>
 
@@ -22,24 +22,24 @@ class Planner {
     }
   }
 
-  std::vector<Step> Plan() {
+  std::vector<Stage> Plan() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (done_[n] || FusedIntoLinears(n)) continue;
-      AddStep(n);
+      AddStage(n);
     }
-    return std::move(steps_);
+    return std::move(stages_);
   }
 
  private:
   static Op OpOf(const GraphNode& node) { return node.schema->op; }
 
-  // Whether a step of now may read it: weights, inputs, and what steps before have made.
+  // Whether a stage of now may read it: weights, inputs, and what stages before have made.
   bool Ready(uint32_t tensor) const {
     const uint32_t role = graph_.tensors[tensor].role;
     return (role != MOTLEY_ROLE_TEMP && role != MOTLEY_ROLE_OUTPUT) || made_[tensor] != kNowhere;
   }
 
-  // Whether this rms_norm or swiglu is done inside the step of the linears that read it.
+  // Whether this rms_norm or swiglu is done inside the stage of the linears that read it.
   bool FusedIntoLinears(size_t n) const {
     const GraphNode& node = graph_.nodes[n];
     if (OpOf(node) != Op::kRMS_NORM && OpOf(node) != Op::kSWIGLU) return false;
@@ -60,65 +60,65 @@ class Planner {
     return kNowhere;
   }
 
-  void AddStep(size_t n) {
+  void AddStage(size_t n) {
     const GraphNode& node = graph_.nodes[n];
-    Step step{};
-    step.node = n;
-    step.a = node.in[0];
-    step.b = node.in.size() > 1 ? node.in[1] : kNone;
-    step.y = node.out[0];
-    step.width = graph_.tensors[node.in[0]].dims.back();
+    Stage stage{};
+    stage.node = n;
+    stage.a = node.in[0];
+    stage.b = node.in.size() > 1 ? node.in[1] : kNone;
+    stage.y = node.out[0];
+    stage.width = graph_.tensors[node.in[0]].dims.back();
     switch (OpOf(node)) {
-      case Op::kLINEAR: AddLinears(&step); break;
-      case Op::kATTENTION: step.kind = StepKind::kAttention; break;
+      case Op::kLINEAR: AddLinears(&stage); break;
+      case Op::kATTENTION: stage.kind = StageKind::kAttention; break;
       case Op::kEMBED:
-        step.kind = StepKind::kEmbed;
-        step.width = graph_.tensors[step.y].dims.back();
+        stage.kind = StageKind::kEmbed;
+        stage.width = graph_.tensors[stage.y].dims.back();
         break;
       case Op::kRMS_NORM:
-        step.kind = StepKind::kRmsNorm;
-        step.eps = node.F64("eps");
+        stage.kind = StageKind::kRmsNorm;
+        stage.eps = node.F64("eps");
         break;
-      case Op::kSWIGLU: step.kind = StepKind::kSwiglu; break;
-      case Op::kADD: step.kind = StepKind::kAdd; break;
-      case Op::kGATHER_ROWS: step.kind = StepKind::kGatherRows; break;
+      case Op::kSWIGLU: stage.kind = StageKind::kSwiglu; break;
+      case Op::kADD: stage.kind = StageKind::kAdd; break;
+      case Op::kGATHER_ROWS: stage.kind = StageKind::kGatherRows; break;
     }
     done_[n] = true;
-    if (step.kind != StepKind::kLinear) made_[step.y] = steps_.size();
-    steps_.push_back(std::move(step));
+    if (stage.kind != StageKind::kLinear) made_[stage.y] = stages_.size();
+    stages_.push_back(std::move(stage));
   }
 
   // All linears that read x.
-  void AddLinears(Step* step) {
-    step->kind = StepKind::kLinear;
-    const uint32_t x = step->a;
+  void AddLinears(Stage* stage) {
+    stage->kind = StageKind::kLinear;
+    const uint32_t x = stage->a;
     if (const size_t maker = MakerOf(x); maker != kNowhere && !done_[maker] && FusedIntoLinears(maker)) {
       const GraphNode& before = graph_.nodes[maker];
       const bool norm = OpOf(before) == Op::kRMS_NORM;
-      step->before = norm ? Step::Before::kRmsNorm : Step::Before::kSwiglu;
-      step->a = before.in[0];
-      step->b = before.in[1];
-      step->eps = norm ? before.F64("eps") : 0;
+      stage->before = norm ? Stage::Before::kRmsNorm : Stage::Before::kSwiglu;
+      stage->a = before.in[0];
+      stage->b = before.in[1];
+      stage->eps = norm ? before.F64("eps") : 0;
       done_[maker] = true;
     } else {
-      step->b = kNone;
+      stage->b = kNone;
     }
-    step->y = kNone;
+    stage->y = kNone;
     for (const size_t reader : readers_[x]) {
       if (!done_[reader] && OpOf(graph_.nodes[reader]) == Op::kLINEAR && graph_.nodes[reader].in[0] == x) {
-        AddPart(reader, step);
+        AddPart(reader, stage);
       }
     }
-    for (const LinearPart& part : step->parts) made_[part.y] = steps_.size();
+    for (const LinearPart& part : stage->parts) made_[part.y] = stages_.size();
   }
 
-  void AddPart(size_t n, Step* step) {
+  void AddPart(size_t n, Stage* stage) {
     const GraphNode& node = graph_.nodes[n];
     LinearPart part{node.in[1], node.in[2], kNone, node.out[0], {}, 0};
     const plugin::GraphTensor& weight = graph_.tensors[part.weight];
     part.format = static_cast<WeightFormat>(weight.dtype);
     part.n_out = weight.dims[0];
-    (IsQuantised(part.format) ? step->quantised : step->floats) = true;
+    (IsQuantised(part.format) ? stage->quantised : stage->floats) = true;
     done_[n] = true;
     // The add behind it: float addition commutes, so the order of its operands does not matter.
     const std::vector<size_t>& after = readers_[part.y];
@@ -132,36 +132,36 @@ class Planner {
         done_[after[0]] = true;
       }
     }
-    step->parts.push_back(part);
+    stage->parts.push_back(part);
   }
 
   const CheckedGraph& graph_;
   std::vector<std::vector<size_t>> readers_;  // nodes, by tensor
-  std::vector<bool> done_;                    // nodes that are in a step
-  std::vector<size_t> made_;                  // the step that writes a tensor
-  std::vector<Step> steps_;
+  std::vector<bool> done_;                    // nodes that are in a stage
+  std::vector<size_t> made_;                  // the stage that writes a tensor
+  std::vector<Stage> stages_;
 };
 
-void ForEachTensor(const CheckedGraph& graph, const Step& step, const auto& visit) {
-  for (const uint32_t id : {step.a, step.b, step.y}) visit(id);
-  for (const LinearPart& part : step.parts) {
+void ForEachTensor(const CheckedGraph& graph, const Stage& stage, const auto& visit) {
+  for (const uint32_t id : {stage.a, stage.b, stage.y}) visit(id);
+  for (const LinearPart& part : stage.parts) {
     visit(part.residual);
     visit(part.y);
   }
-  if (step.kind != StepKind::kAttention) return;
-  for (const uint32_t id : graph.nodes[step.node].in) visit(id);
+  if (stage.kind != StageKind::kAttention) return;
+  for (const uint32_t id : graph.nodes[stage.node].in) visit(id);
 }
 
-// First fit over the steps in which a tensor is used, both ends included.
-plugin::WorkspacePlan PlaceTemps(const CheckedGraph& graph, const std::vector<Step>& steps) {
+// First fit over the stages in which a tensor is used, both ends included.
+plugin::WorkspacePlan PlaceTemps(const CheckedGraph& graph, const std::vector<Stage>& stages) {
   constexpr uint64_t kAlignment = 64;
   struct Block {
     uint64_t begin, end;
     size_t last;
   };
   std::vector<size_t> last(graph.tensors.size(), kNowhere);
-  for (size_t s = 0; s < steps.size(); ++s) {
-    ForEachTensor(graph, steps[s], [&](uint32_t id) {
+  for (size_t s = 0; s < stages.size(); ++s) {
+    ForEachTensor(graph, stages[s], [&](uint32_t id) {
       if (id != kNone) last[id] = s;
     });
   }
@@ -170,9 +170,9 @@ plugin::WorkspacePlan PlaceTemps(const CheckedGraph& graph, const std::vector<St
   std::vector<bool> placed(graph.tensors.size(), false);
   std::vector<Block> live;  // by begin
   const std::vector<int64_t> max_dims = graph.MaxDims();
-  for (size_t s = 0; s < steps.size(); ++s) {
+  for (size_t s = 0; s < stages.size(); ++s) {
     live.erase(std::remove_if(live.begin(), live.end(), [&](const Block& b) { return b.last < s; }), live.end());
-    ForEachTensor(graph, steps[s], [&](uint32_t id) {
+    ForEachTensor(graph, stages[s], [&](uint32_t id) {
       if (id == kNone || placed[id] || graph.tensors[id].role != MOTLEY_ROLE_TEMP) return;
       placed[id] = true;
       const uint64_t bytes = (graph.Bytes(id, max_dims) + kAlignment - 1) / kAlignment * kAlignment;
@@ -189,10 +189,10 @@ plugin::WorkspacePlan PlaceTemps(const CheckedGraph& graph, const std::vector<St
 
 }  // namespace
 
-StepPlan PlanSteps(const CheckedGraph& graph) {
-  StepPlan plan;
-  plan.steps = Planner(graph).Plan();
-  plan.temps = PlaceTemps(graph, plan.steps);
+StagePlan PlanStages(const CheckedGraph& graph) {
+  StagePlan plan;
+  plan.stages = Planner(graph).Plan();
+  plan.temps = PlaceTemps(graph, plan.stages);
   return plan;
 }
 

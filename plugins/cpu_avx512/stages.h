@@ -1,4 +1,4 @@
-// A graph as this plugin runs it: steps, each of one or several nodes, one after the other with a barrier between.
+// A graph as this plugin runs it: stages, each of one or several nodes, one after the other with a barrier between.
 //
 // Fused are: all linears of one x (q, k, v; gate, up); the rms_norm or swiglu before them, where nobody else reads
 // its result; the add behind one of them.
@@ -22,10 +22,10 @@ struct LinearPart {
   int64_t n_out;
 };
 
-enum class StepKind { kLinear, kAttention, kEmbed, kRmsNorm, kSwiglu, kAdd, kGatherRows };
+enum class StageKind { kLinear, kAttention, kEmbed, kRmsNorm, kSwiglu, kAdd, kGatherRows };
 
-struct Step {
-  StepKind kind;
+struct Stage {
+  StageKind kind;
   size_t node;                     // the first of its nodes
   // Row ops: a, b are the operands in the table's order. Linear: x, and what is done to it first.
   uint32_t a = kNone, b = kNone, y = kNone;
@@ -36,11 +36,11 @@ struct Step {
   bool quantised = false, floats = false;  // formats among the parts
 };
 
-struct StepPlan {
-  std::vector<Step> steps;
-  plugin::WorkspacePlan temps;     // where TEMPs lie; all tensors of one step are apart
+struct StagePlan {
+  std::vector<Stage> stages;
+  plugin::WorkspacePlan temps;     // where TEMPs lie; all tensors of one stage are apart
 };
 
-StepPlan PlanSteps(const plugin::CheckedGraph& graph);
+StagePlan PlanStages(const plugin::CheckedGraph& graph);
 
 }  // namespace motley::cpu
