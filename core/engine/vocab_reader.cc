@@ -56,6 +56,9 @@ StatusOr<VocabSource> ReadVocabulary(const Metadata& metadata) {
   for (const auto& [key, id] : ids) {
     MOTLEY_ASSIGN_OR_RETURN(*id, metadata.FindI64(key));
   }
+  if (constexpr std::string_view kEnds = "tokenizer.ggml.eos_token_ids"; metadata.Has(kEnds)) {
+    MOTLEY_ASSIGN_OR_RETURN(source.end_ids, metadata.GetInts(kEnds));
+  }
   MOTLEY_ASSIGN_OR_RETURN(source.add_bos, metadata.FindBool("tokenizer.ggml.add_bos_token"));
   return source;
 }

@@ -1,9 +1,12 @@
 #include "core/text/detokenizer.h"
 
+#include <algorithm>
+
 namespace motley {
 
 void Detokenizer::Push(int32_t id, std::string* out) {
-  if (!show_control_ && tokenizer_->IsControl(id)) return;
+  const bool hidden = !show_control_ && tokenizer_->IsControl(id);
+  if (hidden && std::find(shown_.begin(), shown_.end(), id) == shown_.end()) return;
   stream_.Push(tokenizer_->TokenBytes(id), out);
 }
 

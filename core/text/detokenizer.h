@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text/tokenizer.h"
@@ -17,9 +18,9 @@ namespace motley {
 
 class Detokenizer {
  public:
-  // Control tokens leave no text unless `show_control`.
-  explicit Detokenizer(const Tokenizer* tokenizer, bool show_control = false)
-      : tokenizer_(tokenizer), show_control_(show_control) {}
+  // Control tokens leave no text unless `show_control`, or they are among `shown`.
+  explicit Detokenizer(const Tokenizer* tokenizer, bool show_control = false, std::vector<int32_t> shown = {})
+      : tokenizer_(tokenizer), show_control_(show_control), shown_(std::move(shown)) {}
 
   // Appends to `out` the text that `id` completes; often none. An id outside the vocabulary leaves none.
   void Push(int32_t id, std::string* out);
@@ -30,6 +31,7 @@ class Detokenizer {
  private:
   const Tokenizer* tokenizer_;
   bool show_control_;
+  std::vector<int32_t> shown_;
   Utf8Stream stream_;
 };
 

@@ -20,22 +20,28 @@ std::vector<uint32_t> Borders(std::string_view text) {
   return border;
 }
 
+// For messages: short, and text whatever it holds.
+std::string Shown(std::string_view text) {
+  constexpr size_t kMost = 40;
+  return "\"" + ToValidUtf8(text.substr(0, kMost)) + (text.size() > kMost ? "...\"" : "\"");
+}
+
 }  // namespace
 
-StatusOr<StopMatcher> StopMatcher::Create(std::vector<std::string> stops) {
+StatusOr<StopMatcher> StopMatcher::Create(std::vector<std::string> stops, std::string_view what) {
   if (stops.size() > kMaxStops) {
-    return InvalidArgumentError("stop has " + std::to_string(stops.size()) + " strings: at most " +
+    return InvalidArgumentError(std::string(what) + ": has " + std::to_string(stops.size()) + " strings: at most " +
                                 std::to_string(kMaxStops) + " are allowed");
   }
   StopMatcher matcher;
   for (size_t i = 0; i < stops.size(); ++i) {
-    const std::string name = "stop[" + std::to_string(i) + "]";
-    if (stops[i].empty()) return InvalidArgumentError(name + " is empty: give at least one character");
+    const std::string name = std::string(what) + "[" + std::to_string(i) + "] = " + Shown(stops[i]);
+    if (stops[i].empty()) return InvalidArgumentError(name + ": is empty; give at least one character");
     if (stops[i].size() > kMaxStopBytes) {
-      return InvalidArgumentError(name + " has " + std::to_string(stops[i].size()) + " bytes: at most " +
+      return InvalidArgumentError(name + ": has " + std::to_string(stops[i].size()) + " bytes: at most " +
                                   std::to_string(kMaxStopBytes) + " are allowed");
     }
-    if (!IsValidUtf8(stops[i])) return InvalidArgumentError(name + " is not valid UTF-8");
+    if (!IsValidUtf8(stops[i])) return InvalidArgumentError(name + ": is not valid UTF-8");
     Stop stop;
     stop.border = Borders(stops[i]);
     stop.text = std::move(stops[i]);

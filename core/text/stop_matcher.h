@@ -23,8 +23,9 @@ inline constexpr size_t kMaxStopBytes = 4096;  // each
 
 class StopMatcher {
  public:
-  // Refuses an empty stop, one that is too long or not UTF-8, and too many; the error says stop[i].
-  static StatusOr<StopMatcher> Create(std::vector<std::string> stops);
+  // Refuses an empty stop, one that is too long or not UTF-8, and too many; the error says what[i] and the value, so
+  // `what` is the name by which they were given: "--stop", "sampling.stop".
+  static StatusOr<StopMatcher> Create(std::vector<std::string> stops, std::string_view what = "stop");
 
   StopMatcher() = default;  // no stops: text passes through
 

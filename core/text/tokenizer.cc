@@ -57,7 +57,7 @@ bool Tokenizer::IsControl(int32_t id) const {
 }
 
 bool Tokenizer::IsEndOfTurn(int32_t id) const {
-  return std::find(end_ids_.begin(), end_ids_.end(), id) != end_ids_.end();
+  return std::binary_search(end_ids_.begin(), end_ids_.end(), id);
 }
 
 // Takes the special tokens out, leftmost and longest first, and encodes what lies between them.

@@ -60,7 +60,7 @@ class Tokenizer {
   int32_t vocab_size() const { return static_cast<int32_t>(types_.size()); }
   bool IsValid(int32_t id) const { return id >= 0 && id < vocab_size(); }
   bool IsControl(int32_t id) const;
-  // Whether generation stops at `id`: eos, eot, eom, or a control token that always hands over the turn.
+  // Whether generation stops at `id`: any eos, eot or eom of the file, or a token that always hands over the turn.
   bool IsEndOfTurn(int32_t id) const;
   TokenType type(int32_t id) const { return IsValid(id) ? types_[id] : TokenType::kUnused; }
 
@@ -95,7 +95,7 @@ class Tokenizer {
   std::vector<uint32_t> bytes_end_;  // [vocab_size], where each token's bytes end
   std::bitset<256> no_token_;        // bytes that cannot be encoded at all
   std::optional<int32_t> bos_id_, eos_id_, eot_id_, eom_id_, unk_id_, pad_id_;
-  std::vector<int32_t> end_ids_;  // see IsEndOfTurn; a handful
+  std::vector<int32_t> end_ids_;  // see IsEndOfTurn; ascending
   bool add_bos_ = false;
 };
 

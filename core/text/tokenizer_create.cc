@@ -1,4 +1,5 @@
 // Tokenizer::Create: checks a VocabSource, value by value, and builds the tokenizer from it.
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/text/byte_alphabet.h"
+#include "core/text/end_tokens.h"
 #include "core/text/tokenizer.h"
 #include "core/text/utf8.h"
 
@@ -22,10 +24,6 @@ std::string Quote(std::string_view text) {
   constexpr size_t kMost = 48;
   return "\"" + ToValidUtf8(text.substr(0, kMost)) + (text.size() > kMost ? "...\"" : "\"");
 }
-
-// Generation ends at these too, whatever the keys say: older files lack eot and eom, and a GLM file may name
-// one token as both. In every model that has one of these control tokens, it hands over to somebody else.
-constexpr const char* kEndNames[] = {"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|user|>", "<|observation|>"};
 
 }  // namespace
 
@@ -187,13 +185,16 @@ Status TokenizerBuilder::ReadSpecialIds() {
   };
   for (const auto& id : ids) MOTLEY_RETURN_IF_ERROR(ReadSpecialId(id.key, id.value, id.id));
 
+  out_.end_ids_ = EndTokensByName(out_.specials_);
   for (const auto& id : {out_.eos_id_, out_.eot_id_, out_.eom_id_}) {
     if (id.has_value()) out_.end_ids_.push_back(*id);
   }
-  for (const char* name : kEndNames) {
-    const auto id = out_.specials_.Find(name);
-    if (id.has_value() && out_.IsControl(*id)) out_.end_ids_.push_back(*id);
+  for (size_t i = 0; i < source_.end_ids.size(); ++i) {
+    std::optional<int32_t> id;
+    MOTLEY_RETURN_IF_ERROR(ReadSpecialId(Element("tokenizer.ggml.eos_token_ids", i).c_str(), source_.end_ids[i], &id));
+    out_.end_ids_.push_back(*id);
   }
+  std::sort(out_.end_ids_.begin(), out_.end_ids_.end());
 
   if (source_.add_bos == true && !out_.bos_id_.has_value()) {
     return InvalidArgumentError("tokenizer.ggml.add_bos_token = true: tokenizer.ggml.bos_token_id is missing");

@@ -38,6 +38,7 @@ struct VocabSource {
   std::optional<int64_t> eos_id;  // tokenizer.ggml.eos_token_id
   std::optional<int64_t> eot_id;  // tokenizer.ggml.eot_token_id, end of a turn
   std::optional<int64_t> eom_id;  // tokenizer.ggml.eom_token_id, end of a message (a tool call follows)
+  std::vector<int64_t> end_ids;   // tokenizer.ggml.eos_token_ids, which some converters write besides eos_token_id
   std::optional<int64_t> unk_id;  // tokenizer.ggml.unknown_token_id
   std::optional<int64_t> sep_id;  // tokenizer.ggml.seperator_token_id (the specification's spelling)
   std::optional<int64_t> pad_id;  // tokenizer.ggml.padding_token_id

@@ -109,7 +109,7 @@ TEST_F(Launcher, WrongUsageIsExitCode2AndSaysWhatWasMeant) {
       {{"run", "-m", model_, "hi", "--device", "nope:0"}, "no device \"nope:0\""},
       {{"run", "-m", model_, "hi", "--plugin-path", "/nope"}, "/nope"},
       {{"run", "-m", model_, "hi", "--thinking", "maybe"}, "must be on or off"},
-      {{"run", "-m", model_, "hi", "--stop", ""}, "stop[0]"},
+      {{"run", "-m", model_, "hi", "--stop", ""}, "--stop[0] = \"\": is empty"},
       {{"run", "-m", model_, "hi", "-f", "x"}, "not both"},
       {{"plan", "-m", model_, "--pin", "layers.*.experts=ref:0"}, "matches nothing"},
       {{"plan", "-m", model_, "--pin", "layers.0-99=ref:0"}, "partly outside the model"},

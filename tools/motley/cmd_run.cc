@@ -41,7 +41,9 @@ StatusOr<Config> RunConfig(const RunFlags& flags, const CommonFlags& common) {
   if (config.model.path.empty())
     return InvalidArgumentError(
         "motley run: no model: give one by -m MODEL, or as model.path in the TOML file");
-  MOTLEY_RETURN_IF_ERROR(StopMatcher::Create(config.sampling.stop).status());
+  MOTLEY_RETURN_IF_ERROR(
+      StopMatcher::Create(config.sampling.stop, flags.stop.empty() ? config.Where("sampling.stop") : "--stop")
+          .status());
   return config;
 }
 

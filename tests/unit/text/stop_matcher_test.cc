@@ -64,6 +64,43 @@ TEST(FieldFailure, S01_EmptyAndHugeStopsAreRefused) {
   EXPECT_TRUE(StopMatcher::Create({std::string(kMaxStopBytes, 'x')}).ok());
 }
 
+TEST(FieldFailure, S01_ARefusalSaysWhereTheStopWasGivenAndWhatItIs) {
+  const auto message = [](std::vector<std::string> stops, std::string_view what) {
+    return StopMatcher::Create(std::move(stops), what).status().message();
+  };
+  EXPECT_EQ(message({"a", ""}, "--stop"), "--stop[1] = \"\": is empty; give at least one character");
+  const std::string huge = message({std::string(5 << 20, 'x')}, "motley.toml:3:8: sampling.stop");
+  EXPECT_EQ(huge.find("motley.toml:3:8: sampling.stop[0] = \"xxx"), 0u) << huge;
+  EXPECT_LT(huge.size(), 200u);
+}
+
+// The rows of the field failure: the stop, the pieces, whether the model ended by itself, the text.
+TEST(FieldFailure, S01_Rows) {
+  const struct {
+    std::vector<std::string> pieces;
+    std::string text;
+    bool stopped;
+  } rows[] = {
+      {{"Hi", "\nUs", "er", ":x"}, "Hi", true},
+      {{"\nUs", "ual"}, "\nUsual", false},
+      {{"\nUs"}, "\nUs", false},  // EOS behind it
+  };
+  for (const auto& row : rows) {
+    StopMatcher matcher = Make({"\nUser:"});
+    std::string streamed, whole;
+    for (const std::string& piece : row.pieces) matcher.Push(piece, &streamed);
+    matcher.Flush(&streamed);
+    EXPECT_EQ(streamed, row.text);
+    EXPECT_EQ(matcher.stopped(), row.stopped);
+    StopMatcher at_once = Make({"\nUser:"});
+    std::string all;
+    for (const std::string& piece : row.pieces) all += piece;
+    at_once.Push(all, &whole);
+    at_once.Flush(&whole);
+    EXPECT_EQ(whole, streamed);
+  }
+}
+
 TEST(StopMatcher, OnlyAPossibleBeginningIsHeldBack) {
   StopMatcher matcher = Make({"</end>", "\n\n"});
   std::string out;

@@ -67,6 +67,7 @@ TEST(FieldFailure, G08_ASpecialIdOutsideTheVocabularyIsRefused) {
       EXPECT_SAYS(m, "0..256");
     }
   }
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.end_ids = {3, 257}; }), "tokenizer.ggml.eos_token_ids[1] = 257: must be 0..256");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.add_bos = true; }), "tokenizer.ggml.add_bos_token");
 }
 
