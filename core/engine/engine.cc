@@ -6,6 +6,7 @@
 
 #include "core/engine/sequence.h"
 #include "core/sched/page_pool.h"
+#include "core/sched/prefix_cache.h"
 #include "core/sched/weight_loader.h"
 
 namespace motley {
@@ -51,6 +52,7 @@ class Engine::Impl {
       : files_(std::move(files)),
         planned_(std::move(planned)),
         pages_(planned_->limits.kv_pages),
+        prefixes_(&pages_, planned_->limits.page_tokens),
         sampler_(files_.tokenizer->vocab_size()) {
     for (int64_t row = planned_->limits.max_seqs - 1; row >= 0; --row) free_rows_.push_back(static_cast<int32_t>(row));
   }
@@ -81,7 +83,7 @@ class Engine::Impl {
     sequence->tokens = request.prompt;
     sequence->tokens.reserve(request.prompt.size() + sequence->token_limit);
     sequence->pages.reserve(static_cast<size_t>(planned_->limits.max_pages));
-    sequence->detokenizer = std::make_unique<Detokenizer>(files_.tokenizer.get());
+    sequence->detokenizer = std::make_unique<Detokenizer>(files_.tokenizer.get(), false, request.shown);
     sequence->raw_text.reserve(1024);
     sequence->text.reserve(1024);
     sequence->stats.prompt_tokens = request.prompt.size();
@@ -111,6 +113,7 @@ class Engine::Impl {
     const Clock::time_point start = Clock::now();
     const Status ran = executor_->Run();
     const double seconds = Seconds(start);
+    if (!ran.ok()) prefixes_.Clear();  // a device that failed may have lost them
     int64_t row = 0;  // of the step's logits
     for (Sequence* sequence : in_step_) {
       if (ran.ok()) {
@@ -178,7 +181,22 @@ class Engine::Impl {
     if (free_rows_.empty()) return false;
     sequence.row = free_rows_.back();
     free_rows_.pop_back();
+    if (sequence.request.reuse && !sequence.request.all_logits) StartFromPrefix(sequence);
     return true;
+  }
+
+  // The last token of the prompt is left to do: its logits are wanted.
+  void StartFromPrefix(Sequence& sequence) {
+    const std::span<const int32_t> prompt = sequence.tokens;
+    PrefixCache::Prefix prefix = prefixes_.Take(prompt.first(prompt.size() - 1));
+    for (const int32_t page : prefix.pages) AddPage(sequence, page);
+    sequence.kv_len = prefix.tokens;
+    sequence.stats.reused_tokens = static_cast<uint64_t>(prefix.tokens);
+  }
+
+  void AddPage(Sequence& sequence, int32_t page) {
+    step_->SetPage(static_cast<uint32_t>(sequence.row), static_cast<int64_t>(sequence.pages.size()), page);
+    sequence.pages.push_back(page);
   }
 
   Status AddToStep(Sequence& sequence) {
@@ -206,10 +224,9 @@ class Engine::Impl {
 
   Status ReachPages(Sequence& sequence, int64_t tokens) {
     while (static_cast<int64_t>(sequence.pages.size()) * planned_->limits.page_tokens < tokens) {
-      const int32_t page = pages_.Take();
+      const int32_t page = prefixes_.TakePage();
       if (page < 0) return InternalError("no KV page is left, though every sequence has its own");
-      step_->SetPage(static_cast<uint32_t>(sequence.row), static_cast<int64_t>(sequence.pages.size()), page);
-      sequence.pages.push_back(page);
+      AddPage(sequence, page);
     }
     return OkStatus();
   }
@@ -273,9 +290,18 @@ class Engine::Impl {
     event.finish = reason;
     event.stats = sequence.stats;
     events->push_back(std::move(event));
-    for (int32_t page : sequence.pages) pages_.Give(page);
+    GiveUpPages(sequence, reason);
     if (sequence.row >= 0) free_rows_.push_back(sequence.row);
     sequence.ended = true;
+  }
+
+  void GiveUpPages(Sequence& sequence, FinishReason reason) {
+    if (sequence.request.reuse && reason != FinishReason::kError && sequence.kv_len > 0) {
+      sequence.tokens.resize(static_cast<size_t>(sequence.kv_len));
+      prefixes_.Keep(std::move(sequence.tokens), std::move(sequence.pages));
+      return;
+    }
+    for (int32_t page : sequence.pages) pages_.Give(page);
   }
 
   void EndCancelled(std::vector<Event>* events) {
@@ -298,6 +324,7 @@ class Engine::Impl {
   }
 
   PagePool pages_;
+  PrefixCache prefixes_;
   Sampler sampler_;
   std::vector<int32_t> free_rows_;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // in the order in which they came
@@ -311,11 +338,14 @@ class Engine::Impl {
 };
 
 StatusOr<std::unique_ptr<Engine>> Engine::Open(const Config& config, const Backends& backends, Logger& logger,
-                                               const EngineOptions& options) {
+                                               const EngineOptions& options, ModelFiles files) {
   if (config.model.path.empty()) {
     return InvalidArgumentError("no model is named; give one with -m, or as model.path in the TOML file");
   }
-  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenModel(config.model.path, logger));
+  StatusOr<ModelFiles> opened =
+      files.file == nullptr ? OpenModel(config.model.path, logger) : OpenModel(std::move(files), logger);
+  if (!opened.ok()) return opened.status();
+  files = *std::move(opened);
   MOTLEY_ASSIGN_OR_RETURN(auto planned, MakePlan(config, *files.model, *files.file, backends, {options.max_outputs}));
   MOTLEY_RETURN_IF_ERROR(CheckPromptLength(options.prompt_tokens, planned->report.context));
   for (const std::string& notice : planned->report.notices) logger.Write(LogLevel::kWarning, "plan", notice);

@@ -27,6 +27,7 @@
 #include "core/engine/sampler.h"
 #include "core/model/weights_file.h"
 #include "core/sched/executor.h"
+#include "core/text/answer_parser.h"
 #include "core/text/chat_format.h"
 #include "core/text/tokenizer.h"
 
@@ -37,7 +38,12 @@ struct Request {
   SamplingParams sampling;
   std::optional<uint64_t> max_tokens;  // 0 = the prompt alone; absent = until the model ends or the context is full
   std::vector<std::string> stop;
+  std::vector<int32_t> shown;          // control tokens that leave their names in the text: the tags of thinking ...
   bool ignore_end = false;             // go on behind an end-of-turn token, for benchmarks
+  // Starts from the KV of an earlier such request that began with the same tokens, and leaves its own for later ones,
+  // as long as nobody needs the pages. The result is that of a run of the whole prompt (bit-same where the devices'
+  // results do not depend on how a prompt is cut). Not with all_logits: those rows have to be computed.
+  bool reuse = false;
   // Called in Step() for each row of logits [vocab_rows] that was asked for, before it is sampled. The span is borrowed.
   std::function<void(int64_t position, std::span<const float> logits)> on_logits;
   bool all_logits = false;             // rows for every position of the prompt, not just the last
@@ -48,6 +54,7 @@ std::string_view FinishReasonName(FinishReason reason);  // "stop", ...
 
 struct RequestStats {
   uint64_t prompt_tokens = 0, completion_tokens = 0;
+  uint64_t reused_tokens = 0;           // of the prompt: their KV was there (Request::reuse)
   double prefill_s = 0, decode_s = 0;   // wall time of the steps that the request took part in
   uint64_t decode_read_bytes = 0;       // weights and KV read by its decode steps
 };
@@ -84,12 +91,15 @@ StatusOr<std::unique_ptr<Backends>> OpenBackends(const Config& config, Host& hos
 StatusOr<ModelFiles> OpenVocabulary(const std::string& path, Logger& logger);
 // And the model's hyper-parameters.
 StatusOr<ModelFiles> OpenModel(const std::string& path, Logger& logger);
+// The same from an opened vocabulary. Warnings about the file are given once more.
+StatusOr<ModelFiles> OpenModel(ModelFiles vocabulary, Logger& logger);
 
 class Engine {
  public:
-  // Plans, compiles, loads. `backends` and `logger` must outlive the engine.
+  // Plans, compiles, loads. `backends` and `logger` must outlive the engine. `files`: of config.model.path, where the
+  // caller has opened them (OpenVocabulary is enough, with a logger that keeps quiet: the warnings are given here).
   static StatusOr<std::unique_ptr<Engine>> Open(const Config& config, const Backends& backends, Logger& logger,
-                                                const EngineOptions& options);
+                                                const EngineOptions& options, ModelFiles files = {});
   ~Engine();
 
   const Tokenizer& tokenizer() const;

@@ -51,7 +51,13 @@ StatusOr<ModelFiles> OpenVocabulary(const std::string& path, Logger& logger) {
 }
 
 StatusOr<ModelFiles> OpenModel(const std::string& path, Logger& logger) {
-  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenVocabulary(path, logger));
+  Logger quiet(LogLevel::kError);  // the warnings come below
+  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenVocabulary(path, quiet));
+  return OpenModel(std::move(files), logger);
+}
+
+StatusOr<ModelFiles> OpenModel(ModelFiles files, Logger& logger) {
+  WarnOf(*files.file, logger);
   MOTLEY_ASSIGN_OR_RETURN(Model model, Model::Read(*files.file));
   files.model = std::make_unique<Model>(std::move(model));
   MOTLEY_RETURN_IF_ERROR(CheckVocabulary(files, logger));

@@ -200,25 +200,27 @@ TEST_F(EngineTest, ASampledAnswerIsAFunctionOfItsSeed) {
   EXPECT_NE(answer(2), first);
 }
 
-TEST_F(EngineTest, FieldFailure_M13_NaNFailsItsRequestAlone) {
-  // Untied, with NaN in the embedding's row of token 9.
+// Untied, with NaN in the embedding's row of token 9.
+std::string ModelWithNaN() {
   TinyModelSpec spec = *FindTinyModel("llama-tied-f32");
   const StatusOr<std::vector<TinyTensor>> tensors = MakeTinyTensors(spec);
   StatusOr<GgufWriter> writer = MakeTinyModel(spec);
-  ASSERT_TRUE(tensors.ok() && writer.ok());
+  EXPECT_TRUE(tensors.ok() && writer.ok());
   const auto embedding = std::find_if(tensors->begin(), tensors->end(),
                                       [](const TinyTensor& tensor) { return tensor.name == "token_embd.weight"; });
-  ASSERT_NE(embedding, tensors->end());
   const std::string rows(embedding->bytes.begin(), embedding->bytes.end());
   const auto width = static_cast<size_t>(embedding->dims[1]);
   writer->AddTensor("output.weight", Format::kF32, {width, static_cast<uint64_t>(embedding->dims[0])}, rows);
   std::string bytes = writer->Build();
   const size_t at = bytes.find(rows);
-  ASSERT_NE(at, std::string::npos);
+  EXPECT_NE(at, std::string::npos);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (size_t i = 0; i < width; ++i) std::memcpy(bytes.data() + at + (9 * width + i) * sizeof(float), &nan, sizeof(nan));
-  path_ = dir_.Write("nan.gguf", bytes);
+  return bytes;
+}
 
+TEST_F(EngineTest, FieldFailure_M13_NaNFailsItsRequestAlone) {
+  path_ = dir_.Write("nan.gguf", ModelWithNaN());
   Config config = Base();
   config.model.sequences = 2;
   Open(config);
@@ -239,6 +241,27 @@ TEST_F(EngineTest, FieldFailure_M13_NaNFailsItsRequestAlone) {
   EXPECT_EQ(bad_answer.error.code(), Code::kDataLoss);
   EXPECT_EQ(good_answer.finish, FinishReason::kLength);
   EXPECT_EQ(good_answer.tokens, Ask(Prompt({5, 6}, 4)).tokens);
+}
+
+// Whoever gets the pages of a request that failed reads nothing of it, also behind its own tokens.
+TEST_F(EngineTest, FieldFailure_M13_APageThatHeldNaNIsAsGoodAsNew) {
+  path_ = dir_.Write("nan.gguf", ModelWithNaN());
+  for (const char* device : {"ref:0", "async_device:0", "cpu_avx512:0"}) {
+    if (!HasDevice(device)) continue;
+    Config config = TestConfig(path_, {device});
+    config.model.context = 64;  // one page, which everybody gets
+    config.kv.page_tokens = 64;
+    for (const Format kv : {Format::kF32, Format::kF16}) {
+      config.kv.dtype = kv;
+      Open(config);
+      const Answer before = Ask(Prompt({5, 6, 7}, 6));
+      ASSERT_TRUE(before.error.ok()) << before.error.ToString();
+      EXPECT_EQ(Ask(Prompt(std::vector<int32_t>(40, 9), 4)).error.code(), Code::kDataLoss);
+      const Answer after = Ask(Prompt({5, 6, 7}, 6));
+      EXPECT_TRUE(after.error.ok()) << device << " KV " << FormatName(kv) << ": " << after.error.ToString();
+      EXPECT_EQ(after.tokens, before.tokens) << device << " KV " << FormatName(kv);
+    }
+  }
 }
 
 // The tiny model with `count` tokens for its 320 rows.
@@ -300,6 +323,50 @@ TEST_F(EngineTest, FieldFailure_T04_APaddedRowIsNeverChosen) {
   EXPECT_LT(answer.tokens[0], 319);
 }
 
+// Each of the tokens at which an answer ends, made by the model: the answer is over, and its text is not in it.
+TEST_F(EngineTest, FieldFailure_M08_EachEndTokenEndsTheAnswer) {
+  const std::vector<std::string> names = {"<|user|>",    "<|observation|>", "<|eot_id|>", "<|eom_id|>", "</s>",
+                                          "<end_of_turn>", "<|end|>",         "<|call|>"};
+  GgufWriter writer = ModelWithTokens(path_, 310);
+  Logger logger(LogLevel::kError);
+  const StatusOr<ModelFiles> files = OpenModel(path_, logger);
+  ASSERT_TRUE(files.ok());
+  const auto tokens = *files->file->metadata().GetStrings("tokenizer.ggml.tokens");
+  const auto types = *files->file->metadata().GetInts("tokenizer.ggml.token_type");
+  std::vector<std::string> texts(tokens.begin(), tokens.begin() + 310);
+  std::vector<int32_t> kinds(types.begin(), types.begin() + 310);
+  for (const std::string& name : names) texts.push_back(name), kinds.push_back(3);
+  writer.SetStrings("tokenizer.ggml.tokens", texts).SetI32s("tokenizer.ggml.token_type", kinds);
+  path_ = dir_.Write("ends.gguf", writer.Build());
+  Open(Base());
+  const Tokenizer& tokenizer = engine().tokenizer();
+  std::vector<int32_t> ends = {*tokenizer.FindSpecial("<|endoftext|>"), *tokenizer.FindSpecial("<|im_end|>")};
+  for (const std::string& name : names) ends.push_back(*tokenizer.FindSpecial(name));
+  for (const int32_t end : ends) {
+    Request request;
+    request.prompt = {5, 6, 7};
+    request.max_tokens = 5;
+    request.sampling.logit_bias = {{end, 1000.0f}};
+    const Answer answer = Ask(request);
+    EXPECT_EQ(answer.tokens, std::vector<int32_t>{end});
+    EXPECT_EQ(answer.finish, FinishReason::kStop) << tokenizer.TokenPiece(end);
+    EXPECT_EQ(answer.text, "") << tokenizer.TokenPiece(end);
+    // Even where control tokens are shown.
+    request.shown = {end};
+    EXPECT_EQ(Ask(request).text, "");
+  }
+  // Another control token goes on, and is shown where that is asked for.
+  Request request;
+  request.prompt = {5, 6, 7};
+  request.max_tokens = 2;
+  request.sampling.logit_bias = {{*tokenizer.FindSpecial("<|im_start|>"), 1000.0f}};
+  EXPECT_EQ(Ask(request).text, "");
+  request.shown = {*tokenizer.FindSpecial("<|im_start|>")};
+  const Answer shown = Ask(request);
+  EXPECT_EQ(shown.text, "<|im_start|><|im_start|>");
+  EXPECT_EQ(shown.finish, FinishReason::kLength);
+}
+
 TEST_F(EngineTest, ContextIsLoweredToWhatFitsUnlessItWasAskedFor) {
   Config config = TestConfig(path_, {"async_device:0"});
   config.kv.page_tokens = 16;
@@ -359,7 +426,7 @@ TEST_F(EngineTest, AFailureAcrossPluginsWaitsForTheOtherDevice) {
   for (int round = 0; round < 4; ++round) {
     const Answer answer = Ask(Prompt({5, 6, 7, 8}, 6));
     failures += answer.error.ok() ? 0 : 1;
-    if (answer.error.ok()) EXPECT_EQ(answer.tokens.size(), 6u);
+    if (answer.error.ok()) { EXPECT_EQ(answer.tokens.size(), 6u); }
   }
   EXPECT_EQ(failures, 1u);
 }

@@ -31,7 +31,7 @@ double Rate(double count, double seconds) {
 }  // namespace
 
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
-                                  int64_t max_outputs) {
+                                  int64_t max_outputs, ModelFiles files) {
   OpenedEngine opened;
   launcher.interrupt.OnInterruptOnlySetFlag();
   MOTLEY_ASSIGN_OR_RETURN(opened.base, OpenBackends(launcher.flags, config));
@@ -43,8 +43,8 @@ StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint
     progress.Update(done, total);
     return !launcher.interrupt.IsSet();
   };
-  MOTLEY_ASSIGN_OR_RETURN(opened.engine,
-                          Engine::Open(config, *opened.base.backends, *opened.base.logger, options));
+  MOTLEY_ASSIGN_OR_RETURN(opened.engine, Engine::Open(config, *opened.base.backends, *opened.base.logger,
+                                                      options, std::move(files)));
   return opened;
 }
 
@@ -86,7 +86,7 @@ int64_t OutputsAStep(int64_t vocab_rows, uint64_t wanted) {
 }
 
 double PrefillRate(const RequestStats& stats) {
-  return Rate(static_cast<double>(stats.prompt_tokens), stats.prefill_s);
+  return Rate(static_cast<double>(stats.prompt_tokens - stats.reused_tokens), stats.prefill_s);
 }
 
 double DecodeRate(const RequestStats& stats) {

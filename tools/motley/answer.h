@@ -23,9 +23,9 @@ struct OpenedEngine {
 
 // Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag.
 // prompt_tokens: of the request to come, which is refused before weights are loaded where it is too long.
-// max_outputs: rows of logits a step, 0 = one a sequence.
+// max_outputs: rows of logits a step, 0 = one a sequence. files: the model's, where they are open (Engine::Open).
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
-                                  int64_t max_outputs = 0);
+                                  int64_t max_outputs = 0, ModelFiles files = {});
 
 struct Answer {
   FinishReason reason = FinishReason::kStop;

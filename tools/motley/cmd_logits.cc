@@ -1,5 +1,7 @@
 // motley logits: the logits of every position, for comparing with other implementations.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -45,40 +47,45 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
   std::error_code ignored;
   if (flags.out.empty() || std::filesystem::is_directory(flags.out, ignored))
     return InvalidArgumentError("motley logits: -o \"" + flags.out + "\": must name a file");
-  int64_t vocab = 0;
-  {
-    Logger errors(LogLevel::kError);
-    MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenVocabulary(config.model.path, errors));
-    vocab = files.tokenizer->vocab_size();
-    for (int32_t token : tokens) {
-      if (files.tokenizer->IsValid(token)) continue;
-      return InvalidArgumentError("--tokens: " + std::to_string(token) + " is no token: must be 0.." +
-                                  std::to_string(vocab - 1));
-    }
+  Logger errors(LogLevel::kError);  // the engine says the warnings
+  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenVocabulary(config.model.path, errors));
+  const int64_t vocab = files.tokenizer->vocab_size();
+  for (int32_t token : tokens) {
+    if (files.tokenizer->IsValid(token)) continue;
+    return InvalidArgumentError("--tokens: " + std::to_string(token) + " is no token: must be 0.." +
+                                std::to_string(vocab - 1));
   }
   const uint64_t count = tokens.size();
   launcher.interrupt.OnInterruptOnlySetFlag();  // the unfinished file is to be removed
   MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer,
                           NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
   MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
-                          OpenEngine(launcher, config, count, OutputsAStep(vocab, count)));
+                          OpenEngine(launcher, config, count, OutputsAStep(vocab, count), std::move(files)));
   Status written;
+  uint64_t not_finite = 0;
   Request request;
   request.prompt = std::move(tokens);
   request.max_tokens = 0;
   request.all_logits = true;
   request.on_logits = [&](int64_t, std::span<const float> row) {
     // Rows of the embedding beyond the vocabulary are padding.
-    if (written.ok()) written = writer.WriteRow(row.first(static_cast<size_t>(vocab)));
+    const auto tokens_row = row.first(static_cast<size_t>(vocab));
+    not_finite += static_cast<uint64_t>(
+        std::count_if(tokens_row.begin(), tokens_row.end(), [](float x) { return !std::isfinite(x); }));
+    if (written.ok()) written = writer.WriteRow(tokens_row);
   };
   MOTLEY_ASSIGN_OR_RETURN(const Answer answer,
                           RunRequest(*opened.engine, std::move(request), launcher.interrupt, nullptr));
   MOTLEY_RETURN_IF_ERROR(written);
   if (answer.reason == FinishReason::kCancelled) return CancelledError("interrupted");
   MOTLEY_RETURN_IF_ERROR(writer.Finish());
+  if (not_finite > 0)
+    launcher.out.Note("warning: " + std::to_string(not_finite) +
+                      " logits are not finite numbers; they are in the file as the model gave them");
   if (launcher.out.json) {
     launcher.out.PrintJson({{"file", flags.out},
                             {"shape", {count, vocab}},
+                            {"not_finite", not_finite},
                             {"prefill_tokens_per_s", PrefillRate(answer.stats)}});
   } else {
     launcher.out.Note(flags.out + ": float32 [" + std::to_string(count) + ", " + std::to_string(vocab) + "]");

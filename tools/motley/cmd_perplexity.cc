@@ -25,12 +25,8 @@ double Surprise(std::span<const float> logits, int32_t token) {
   return highest + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(token)]);
 }
 
-StatusOr<std::vector<int32_t>> ReadTokens(const PerplexityFlags& flags, const Config& config,
-                                          int64_t* vocab) {
+StatusOr<std::vector<int32_t>> ReadTokens(const PerplexityFlags& flags, const ModelFiles& files) {
   MOTLEY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(flags.file));
-  Logger errors(LogLevel::kError);
-  MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenVocabulary(config.model.path, errors));
-  *vocab = files.tokenizer->vocab_size();
   EncodeOptions options;
   if (flags.no_bos) options.add_bos = false;
   MOTLEY_ASSIGN_OR_RETURN(std::vector<int32_t> tokens, files.tokenizer->Encode(text, options));
@@ -67,10 +63,13 @@ Status Perplexity(const PerplexityFlags& flags, Launcher& launcher) {
   if (config.model.path.empty())
     return InvalidArgumentError(
         "motley perplexity: no model: give one by -m MODEL, or as model.path in the TOML file");
-  int64_t vocab = 0;
-  MOTLEY_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, ReadTokens(flags, config, &vocab));
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
-                          OpenEngine(launcher, config, 0, OutputsAStep(vocab, tokens.size())));
+  Logger errors(LogLevel::kError);  // the engine says the warnings
+  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenVocabulary(config.model.path, errors));
+  const int64_t vocab = files.tokenizer->vocab_size();
+  MOTLEY_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, ReadTokens(flags, files));
+  MOTLEY_ASSIGN_OR_RETURN(
+      const OpenedEngine opened,
+      OpenEngine(launcher, config, 0, OutputsAStep(vocab, tokens.size()), std::move(files)));
   const auto context = static_cast<size_t>(opened.engine->context());
   if (context < 2)
     return InvalidArgumentError("--context " + std::to_string(context) + ": perplexity needs 2 at least");
