@@ -261,6 +261,13 @@ const KeyRow* FindKeyRow(std::string_view name) {
   return nullptr;
 }
 
+std::string_view KvWord(Format format) {
+  for (const auto& choice : kKvTypes) {
+    if (choice.value == format) return choice.word;
+  }
+  return FormatName(format);
+}
+
 Status ApplyKey(const KeyRow& row, Config& config, const ConfigValue& value) {
   if (!HasType(row.type, value))
     return Wrong(row.info.name, value, MustBe(row.type) + QuotedNumberHint(row.type, row.info.name, value));

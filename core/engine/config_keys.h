@@ -34,6 +34,9 @@ struct KeyRow {
 std::span<const KeyRow> KeyRows();
 const KeyRow* FindKeyRow(std::string_view name);  // nullptr where there is none
 
+// The word of kv.dtype: "q8" of Q8_0. Its format's name where it is none of them.
+std::string_view KvWord(Format format);
+
 // Checks the type, applies, and notes the position.
 Status ApplyKey(const KeyRow& row, Config& config, const ConfigValue& value);
 

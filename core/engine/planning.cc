@@ -6,6 +6,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/units.h"
+#include "core/engine/config_keys.h"
 #include "core/sched/step_data.h"
 
 namespace motley {
@@ -189,6 +190,27 @@ uint64_t GuessWorkspace(const DeviceProfile& profile) {
   return bytes;
 }
 
+// "--kv: kv.dtype = q8": what a refusal of the cache's format begins with.
+std::string KvSetting(const Config& config) {
+  return config.Where("kv.dtype") + " = " + std::string(KvWord(config.kv.dtype));
+}
+
+// A device's refusal without its name, which its own errors begin with.
+std::string OwnWords(const DeviceProfile& profile) {
+  const std::string name = profile.device->name() + ": ";
+  return profile.refusal.rfind(name, 0) == 0 ? profile.refusal.substr(name.size()) : profile.refusal;
+}
+
+// Where no device keeps keys and values so there is nothing to place.
+Status CheckKvSupport(const Config& config, const std::vector<DeviceProfile>& profiles) {
+  std::string text = KvSetting(config) + ": no device can keep keys and values so";
+  for (const DeviceProfile& profile : profiles) {
+    if (profile.refusal.empty()) return OkStatus();
+    text += "; " + profile.device->name() + ": " + OwnWords(profile);
+  }
+  return UnimplementedError(text + "; choose another with --kv or kv.dtype: f32, f16, q8, q4");
+}
+
 StatusOr<Draft> MakeDraft(const Config& config, const Model& model, const WeightsFile& file,
                           std::span<Device* const> candidates, const GraphLimits& limits, PlanReport* report) {
   Draft draft;
@@ -210,6 +232,10 @@ StatusOr<Draft> MakeDraft(const Config& config, const Model& model, const Weight
     draft.problem.devices.push_back({device->name(), device->info().pool, GuessWorkspace(profile)});
     MOTLEY_RETURN_IF_ERROR(AddPool(*device, &draft.problem));
     draft.profiles.push_back(std::move(profile));
+  }
+  MOTLEY_RETURN_IF_ERROR(CheckKvSupport(config, draft.profiles));
+  for (DeviceProfile& profile : draft.profiles) {
+    if (!profile.refusal.empty()) profile.refusal = KvSetting(config) + ": " + OwnWords(profile);
   }
   DescribeParts(pinned, &draft);
   return draft;

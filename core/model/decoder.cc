@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/model/weight_scale.h"
+
 namespace motley {
 namespace {
 
@@ -122,6 +124,13 @@ TensorId DecoderBuilder::OptionalWeight(const std::string& name, const std::vect
     }
     builder_.Fail(InvalidArgumentError(std::move(text)));
   }
+  if (const StoredTensor* scale = FindWeightScale(file_, name); scale != nullptr) {
+    if (Status status = CheckWeightScale(file_, *scale); !status.ok()) builder_.Fail(std::move(status));
+    if (dims.size() != 2) {
+      builder_.Fail(UnimplementedError(file_.metadata().origin() + ": " + std::string(scale->name) + ": a scale of " +
+                                       name + ", which is no matrix, is not known"));
+    }
+  }
   return builder_.Weight(name, stored->format, stored->dims);
 }
 
@@ -201,6 +210,10 @@ TensorId DecoderBuilder::Head(TensorId x) {
     builder_.Fail(InvalidArgumentError(file_.metadata().origin() + ": output.weight: has " +
                                        std::to_string(output->dims[0]) + " rows, token_embd.weight has " +
                                        std::to_string(params_.vocab_rows)));
+  }
+  if (tied && file_.FindTensor("output.scale") != nullptr) {
+    builder_.Fail(UnimplementedError(file_.metadata().origin() +
+                                     ": output.scale: a scale of the embedding's use as a head is not known"));
   }
   const std::vector<int64_t> dims = {params_.vocab_rows, params_.hidden};
   const TensorId projection = Weight(tied ? "token_embd.weight" : "output.weight", dims, {width});

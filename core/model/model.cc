@@ -4,6 +4,7 @@
 
 #include "core/model/arch.h"
 #include "core/model/printable.h"
+#include "core/model/weight_scale.h"
 
 namespace motley {
 namespace {
@@ -65,6 +66,7 @@ std::vector<std::string> Model::UnusedTensors(const Graph& graph) const {
   }
   std::vector<std::string> unused;
   for (const StoredTensor& stored : file_->tensors()) {
+    if (IsScaleOfAWeight(*file_, stored.name)) continue;
     if (!used.contains(stored.name)) unused.emplace_back(stored.name);
   }
   return unused;

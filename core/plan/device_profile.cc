@@ -53,10 +53,10 @@ std::vector<std::vector<uint32_t>> FindReaders(const Graph& graph) {
   return readers;
 }
 
-// The first layout that every supported node accepts for the weight; NONE where they agree on none.
-uint32_t ChooseLayout(const Tensor& weight, std::span<const uint32_t> readers,
-                      const std::vector<motley_verdict>& verdicts) {
-  if (weight.dims.size() < 2) return MOTLEY_LAYOUT_F32;
+// The layouts that every supported node accepts for the weight, best first.
+std::vector<uint32_t> CommonLayouts(const Tensor& weight, std::span<const uint32_t> readers,
+                                    const std::vector<motley_verdict>& verdicts) {
+  if (weight.dims.size() < 2) return {MOTLEY_LAYOUT_F32};
   std::vector<uint32_t> common;
   bool first = true;
   for (uint32_t n : readers) {
@@ -71,7 +71,23 @@ uint32_t ChooseLayout(const Tensor& weight, std::span<const uint32_t> readers,
     }
     first = false;
   }
-  return common.empty() ? MOTLEY_LAYOUT_NONE : common.front();
+  return common;
+}
+
+// The first of the layouts that the device can give this very weight: a layout may have no room for its scale. Else the
+// first refusal.
+StatusOr<WeightPlan> PlanInFirst(const Device& device, const WeightDesc& desc, std::span<const uint32_t> layouts) {
+  Status refusal;
+  for (uint32_t layout : layouts) {
+    StatusOr<WeightPlan> plan = device.PlanWeight(desc.weight(), layout);
+    if (plan.ok() && plan->bytes == 0 && !desc.whole()) {
+      return InternalError(device.name() + ": weight_plan: " + std::string(desc.weight().name.data, desc.weight().name.size) +
+                           " has a scale, and would be used in place");
+    }
+    if (plan.ok() || plan.status().code() != Code::kUnimplemented) return plan;
+    if (refusal.ok()) refusal = plan.status();
+  }
+  return refusal;
 }
 
 // A node whose weight has no plan is not supported, whatever the verdict said.
@@ -93,13 +109,13 @@ Status ProfileWeights(const ModelGraph& model, const WeightsFile& file, DevicePr
   for (TensorId id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].role != Role::kWeight) continue;
     MOTLEY_ASSIGN_OR_RETURN(const StoredTensor* stored, file.GetTensor(graph.tensors[id].name));
-    const uint32_t layout = ChooseLayout(graph.tensors[id], readers[id], profile->verdicts);
-    if (layout == MOTLEY_LAYOUT_NONE) {
+    const std::vector<uint32_t> layouts = CommonLayouts(graph.tensors[id], readers[id], profile->verdicts);
+    if (layouts.empty()) {
       RefuseNodes(readers[id], graph.tensors[id].name + ": its nodes agree on no layout", &profile->verdicts);
       continue;
     }
     const WeightDesc desc(file, *stored);
-    StatusOr<WeightPlan> plan = profile->device->PlanWeight(desc.weight(), layout);
+    StatusOr<WeightPlan> plan = PlanInFirst(*profile->device, desc, layouts);
     if (!plan.ok()) {
       if (plan.status().code() != Code::kUnimplemented) return plan.status();
       RefuseNodes(readers[id], plan.status().message(), &profile->verdicts);
@@ -107,7 +123,7 @@ Status ProfileWeights(const ModelGraph& model, const WeightsFile& file, DevicePr
     }
     profile->weights[id] = *plan;
     profile->weight_bytes[id] = plan->bytes > 0 ? plan->bytes : stored->bytes;
-    profile->details[id].layout = layout;
+    profile->details[id].layout = plan->layout;
   }
   return OkStatus();
 }

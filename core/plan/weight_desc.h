@@ -1,4 +1,4 @@
-// WeightDesc: a stored tensor as the ABI describes a weight.
+// WeightDesc: a stored tensor as the ABI describes a weight, with the factor that the file holds beside it.
 #pragma once
 
 #include <motley/plugin.h>
@@ -17,14 +17,18 @@ class WeightDesc {
   WeightDesc& operator=(const WeightDesc&) = delete;
 
   const motley_weight& weight() const { return weight_; }
-  const motley_range& range() const { return part_.src; }
+  const motley_range& range() const { return parts_[0].src; }
+  // Whether the range alone is the weight: only then can it be used in place.
+  bool whole() const { return weight_.parts.count == 1; }
 
-  // To be called when a plugin is done with the range, as motley_range.released says.
+  // To be called when a plugin is done with the tensor's range, as motley_range.released says.
   void OnReleased(void (*released)(void* arg), void* arg);
 
  private:
-  std::string path_, name_;
-  motley_part part_{};
+  void SetPart(const WeightsFile& file, const StoredTensor& tensor, uint32_t role);
+
+  std::string paths_[2], name_;
+  motley_part parts_[2] = {};  // DATA, SCALE2
   motley_weight weight_{};
 };
 

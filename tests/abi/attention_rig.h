@@ -38,6 +38,44 @@ inline std::vector<float> RopeTable(const std::vector<int32_t>& position, int64_
   return table;
 }
 
+// One attention node with all that it reads, kv last of its inputs, and its output last.
+inline TestGraph AttentionGraph(const AttentionConfig& c, const motley_kv_plan& plan) {
+  TestGraph graph;
+  const uint32_t step = MOTLEY_ROLE_STEP, in = MOTLEY_ROLE_INPUT;
+  std::vector<uint32_t> ids = {
+      graph.Tensor(in, kF32, {kTokens, c.n_heads * c.head_dim}, 0, "q"),
+      graph.Tensor(in, kF32, {kTokens, c.n_kv_heads * c.head_dim}, 0, "k"),
+      graph.Tensor(in, kF32, {kTokens, c.n_kv_heads * c.v_dim}, 0, "v"),
+      c.q_norm.empty() ? MOTLEY_NO_TENSOR
+                       : graph.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {c.head_dim}, MOTLEY_LAYOUT_F32, "q_norm"),
+      c.k_norm.empty() ? MOTLEY_NO_TENSOR
+                       : graph.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {c.head_dim}, MOTLEY_LAYOUT_F32, "k_norm"),
+      graph.Tensor(step, kI32, {kTokens}, 0, "position"),
+      graph.Tensor(step, kI32, {kTokens}, 0, "slot"),
+      graph.Tensor(step, kF32, {kTokens, 2, std::max<int64_t>(c.rotary_dim / 2, 1)}, 0, "rope"),
+      graph.Tensor(step, kI32, {kStarts}, 0, "row_start"),
+      graph.Tensor(step, kI32, {kSeqs}, 0, "kv_len"),
+      graph.Tensor(step, kI32, {kSeqs}, 0, "seq_row"),
+      graph.Tensor(step, kI32, {c.max_seqs, c.max_pages}, 0, "pages"),
+      graph.Tensor(step, kI32, {16}, 0, "counts"),
+      graph.Tensor(MOTLEY_ROLE_STATE, kU8, {c.kv_pages, static_cast<int64_t>(plan.page_bytes)}, plan.layout,
+                   "kv"),
+  };
+  const uint32_t y = graph.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, c.n_heads * c.v_dim}, 0, "y");
+  graph.Node(Op::kATTENTION, ids, {y},
+             {{"n_heads", c.n_heads},
+              {"n_kv_heads", c.n_kv_heads},
+              {"head_dim", c.head_dim},
+              {"v_dim", c.v_dim},
+              {"rotary_dim", c.rotary_dim},
+              {"rope_style", c.rope_style},
+              {"page_tokens", c.page_tokens},
+              {"kv_format", static_cast<int64_t>(c.kv_format)},
+              {"scale", c.scale},
+              {"qk_norm_eps", c.eps}});
+  return graph;
+}
+
 class AttentionRig {
  public:
   AttentionRig(Session& session, AttentionConfig config) : session_(session), c(std::move(config)) {
@@ -51,38 +89,7 @@ class AttentionRig {
     page_table.assign(static_cast<size_t>(c.max_seqs * c.max_pages), -1);
     pages = session_.Upload(page_table);
 
-    const uint32_t step = MOTLEY_ROLE_STEP, in = MOTLEY_ROLE_INPUT;
-    std::vector<uint32_t> ids = {
-        graph.Tensor(in, kF32, {kTokens, c.n_heads * c.head_dim}, 0, "q"),
-        graph.Tensor(in, kF32, {kTokens, c.n_kv_heads * c.head_dim}, 0, "k"),
-        graph.Tensor(in, kF32, {kTokens, c.n_kv_heads * c.v_dim}, 0, "v"),
-        c.q_norm.empty() ? MOTLEY_NO_TENSOR
-                         : graph.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {c.head_dim}, MOTLEY_LAYOUT_F32, "q_norm"),
-        c.k_norm.empty() ? MOTLEY_NO_TENSOR
-                         : graph.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {c.head_dim}, MOTLEY_LAYOUT_F32, "k_norm"),
-        graph.Tensor(step, kI32, {kTokens}, 0, "position"),
-        graph.Tensor(step, kI32, {kTokens}, 0, "slot"),
-        graph.Tensor(step, kF32, {kTokens, 2, std::max<int64_t>(c.rotary_dim / 2, 1)}, 0, "rope"),
-        graph.Tensor(step, kI32, {kStarts}, 0, "row_start"),
-        graph.Tensor(step, kI32, {kSeqs}, 0, "kv_len"),
-        graph.Tensor(step, kI32, {kSeqs}, 0, "seq_row"),
-        graph.Tensor(step, kI32, {c.max_seqs, c.max_pages}, 0, "pages"),
-        graph.Tensor(step, kI32, {16}, 0, "counts"),
-        graph.Tensor(MOTLEY_ROLE_STATE, kU8, {c.kv_pages, static_cast<int64_t>(page_bytes)}, plan.layout,
-                     "kv"),
-    };
-    const uint32_t y = graph.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, c.n_heads * c.v_dim}, 0, "y");
-    graph.Node(Op::kATTENTION, ids, {y},
-               {{"n_heads", c.n_heads},
-                {"n_kv_heads", c.n_kv_heads},
-                {"head_dim", c.head_dim},
-                {"v_dim", c.v_dim},
-                {"rotary_dim", c.rotary_dim},
-                {"rope_style", c.rope_style},
-                {"page_tokens", c.page_tokens},
-                {"kv_format", static_cast<int64_t>(c.kv_format)},
-                {"scale", c.scale},
-                {"qk_norm_eps", c.eps}});
+    graph = AttentionGraph(c, plan);
     program = session_.Compile(graph);
     if (!c.q_norm.empty()) q_norm_ = session_.Upload(c.q_norm);
     if (!c.k_norm.empty()) k_norm_ = session_.Upload(c.k_norm);

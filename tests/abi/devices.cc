@@ -15,6 +15,20 @@ std::vector<DeviceCase> AllDevices() {
   return devices;
 }
 
+std::vector<DeviceCase> EveryDevice() {
+  std::vector<DeviceCase> devices = AllDevices();
+#if defined(MOTLEY_CPU_PLUGIN) && defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    devices.push_back({"cpu_avx2", MOTLEY_CPU_PLUGIN, 0, {{"threads", int64_t{2}}, {"isa", std::string("avx2")}}});
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    devices.push_back({"cpu_auto", MOTLEY_CPU_PLUGIN, 0, {{"threads", int64_t{2}}}});
+  }
+#endif
+  return devices;
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, FieldFailure, testing::ValuesIn(AllDevices()), DeviceName);
 
 }  // namespace motley::abi_test

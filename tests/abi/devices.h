@@ -21,6 +21,11 @@ inline std::ostream& operator<<(std::ostream& out, const DeviceCase& c) {
 // ref, ref with a team, and both devices of async_device (unlike page layouts), with delays.
 std::vector<DeviceCase> AllDevices();
 
+// These and cpu_avx512 with each set of kernels that this CPU has: for tests that ask before they compute.
+std::vector<DeviceCase> EveryDevice();
+// Whether the device computes by the reference's own code, and so must support all that there is.
+inline bool IsReference(const DeviceCase& c) { return std::string_view(c.name).substr(0, 3) != "cpu"; }
+
 class OnDevice : public testing::TestWithParam<DeviceCase> {
  protected:
   Client client{GetParam().path, GetParam().options};

@@ -228,50 +228,109 @@ void Session::Read(void* dst, motley_slice src) {
   ASSERT_EQ(Wait(&text), MOTLEY_OK) << text;
 }
 
-motley_slice Session::LoadWeight(const std::vector<uint8_t>& bytes, uint32_t format,
-                                 std::vector<int64_t> dims, uint32_t layout) {
-  motley_part part{};
-  part.role = MOTLEY_PART_DATA;
-  part.dtype = format;
-  part.expert = -1;
-  part.rank = static_cast<uint32_t>(dims.size());
-  std::copy(dims.begin(), dims.end(), part.dims);
-  part.src.size = sizeof(motley_range);
-  part.src.base = bytes.data();
-  part.src.bytes = bytes.size();
-  part.src.fd = -1;
+namespace {
+
+// A motley_weight of one part, or of two. Not copyable: the spans point inside.
+class WeightArgument {
+ public:
+  WeightArgument(const std::vector<uint8_t>& bytes, uint32_t format, const std::vector<int64_t>& dims,
+                 const float* scale) {
+    parts_[0] = Part(MOTLEY_PART_DATA, format, dims, bytes.data(), bytes.size());
+    if (scale) parts_[1] = Part(MOTLEY_PART_SCALE2, kF32, {1}, scale, sizeof *scale);
+    weight.size = sizeof weight;
+    weight.format = format;
+    weight.rank = static_cast<uint32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), weight.dims);
+    weight.parts = {parts_, scale ? 2u : 1u, sizeof(motley_part), 0};
+    weight.name = Str("w");
+  }
+  WeightArgument(const WeightArgument&) = delete;
+  WeightArgument& operator=(const WeightArgument&) = delete;
+  const motley_range& range() const { return parts_[0].src; }
+
   motley_weight weight{};
-  weight.size = sizeof weight;
-  weight.format = format;
-  weight.rank = part.rank;
-  std::copy(dims.begin(), dims.end(), weight.dims);
-  weight.parts = {&part, 1, sizeof part, 0};
+
+ private:
+  static motley_part Part(uint32_t role, uint32_t format, const std::vector<int64_t>& dims, const void* data,
+                          uint64_t bytes) {
+    motley_part part{};
+    part.role = role;
+    part.dtype = format;
+    part.expert = -1;
+    part.rank = static_cast<uint32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), part.dims);
+    part.src.size = sizeof(motley_range);
+    part.src.base = data;
+    part.src.bytes = bytes;
+    part.src.fd = -1;
+    return part;
+  }
+
+  motley_part parts_[2] = {};
+};
+
+}  // namespace
+
+motley_slice Session::LoadWeight(const std::vector<uint8_t>& bytes, uint32_t format,
+                                 std::vector<int64_t> dims, uint32_t layout, const float* scale) {
+  const WeightArgument argument(bytes, format, dims, scale);
   motley_weight_plan plan{};
   plan.size = sizeof plan;
   Error err;
-  EXPECT_EQ(api->weight_plan(device, &weight, layout, &plan, &err), MOTLEY_OK) << err.Text();
+  EXPECT_EQ(api->weight_plan(device, &argument.weight, layout, &plan, &err), MOTLEY_OK) << err.Text();
   if (err.code != 0) return {};
   if (plan.bytes == 0) {
+    EXPECT_FALSE(scale) << "a weight in place has no room for its scale";
     motley_buffer* buffer = nullptr;
-    EXPECT_EQ(api->buffer_import(device, &part.src, &buffer, &err), MOTLEY_OK) << err.Text();
+    EXPECT_EQ(api->buffer_import(device, &argument.range(), &buffer, &err), MOTLEY_OK) << err.Text();
     if (buffer) buffers_.push_back(buffer);
     return {buffer, 0, bytes.size()};
   }
   const motley_slice dst = Alloc(plan.bytes, MOTLEY_USAGE_WEIGHTS);
-  EXPECT_EQ(api->weight_load(queue, &weight, layout, ~0u, dst, Next(), &err), MOTLEY_OK) << err.Text();
+  EXPECT_EQ(api->weight_load(queue, &argument.weight, layout, ~0u, dst, Next(), &err), MOTLEY_OK) << err.Text();
   std::string text;
   EXPECT_EQ(Wait(&text), MOTLEY_OK) << text;
   return dst;
 }
 
-motley_kv_plan Session::KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim,
-                               uint32_t v_dim) {
-  const motley_kv_desc desc = {sizeof desc, MOTLEY_KV_GQA, dtype, page_tokens, heads, k_dim, v_dim, 0};
-  motley_kv_plan plan{};
+motley_status Session::PlanWeight(const std::vector<uint8_t>& bytes, uint32_t format, std::vector<int64_t> dims,
+                                  uint32_t layout, const float* scale, std::string* text) {
+  const WeightArgument argument(bytes, format, dims, scale);
+  motley_weight_plan plan{};
   plan.size = sizeof plan;
   Error err;
-  EXPECT_EQ(api->kv_plan(device, &desc, &plan, &err), MOTLEY_OK) << err.Text();
+  const motley_status status = api->weight_plan(device, &argument.weight, layout, &plan, &err);
+  *text = err.text;
+  return status;
+}
+
+motley_status Session::TryKvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim,
+                                 motley_kv_plan* plan, std::string* text) {
+  const motley_kv_desc desc = {sizeof desc, MOTLEY_KV_GQA, dtype, page_tokens, heads, k_dim, v_dim, 0};
+  *plan = {};
+  plan->size = sizeof *plan;
+  Error err;
+  const motley_status status = api->kv_plan(device, &desc, plan, &err);
+  *text = err.text;
+  return status;
+}
+
+motley_kv_plan Session::KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim,
+                               uint32_t v_dim) {
+  motley_kv_plan plan;
+  std::string text;
+  EXPECT_EQ(TryKvPlan(dtype, page_tokens, heads, k_dim, v_dim, &plan, &text), MOTLEY_OK) << text;
   return plan;
+}
+
+motley_verdict Session::Judge(TestGraph& graph) {
+  motley_verdict verdict{};
+  const int64_t at[MOTLEY_DIM_COUNT] = {1, 1, 1, 1, 2};
+  Error err;
+  EXPECT_EQ(graph.nodes.size(), 1u);
+  EXPECT_EQ(api->supports(device, graph.Abi(), at, MOTLEY_DIM_COUNT, {&verdict, 1, sizeof verdict, 0}, &err), MOTLEY_OK)
+      << err.Text();
+  return verdict;
 }
 
 motley_program* Session::Compile(TestGraph& graph) {

@@ -122,9 +122,13 @@ class Session {
     Read(values.data(), slice);
     return values;
   }
-  // Loads `bytes` (kept alive by the caller) as a weight: an import where the plan says so.
+  // Loads `bytes` (kept alive by the caller) as a weight: an import where the plan says so. scale: a part SCALE2 of
+  // one F32 behind the data.
   motley_slice LoadWeight(const std::vector<uint8_t>& bytes, uint32_t format, std::vector<int64_t> dims,
-                          uint32_t layout);
+                          uint32_t layout, const float* scale = nullptr);
+  // What weight_plan says of such a weight; an empty text: it can be loaded.
+  motley_status PlanWeight(const std::vector<uint8_t>& bytes, uint32_t format, std::vector<int64_t> dims,
+                           uint32_t layout, const float* scale, std::string* text);
 
   motley_program* Compile(TestGraph& graph);
   // Runs and waits; the code and text of whatever went wrong, at once or later.
@@ -143,6 +147,12 @@ class Session {
   uint32_t page_layout = 0;  // of the last KvPlan
 
   motley_kv_plan KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim);
+  // The same where a refusal is expected.
+  motley_status TryKvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim,
+                          motley_kv_plan* plan, std::string* text);
+
+  // The verdict of a graph of one node, at one token of one sequence.
+  motley_verdict Judge(TestGraph& graph);
 
  private:
   void NewFence();

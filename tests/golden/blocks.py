@@ -18,7 +18,14 @@ WEIGHT_FIELDS = {
     "Q6_K": [(208, -12, "?")],
     "IQ4_NL": [(0, -8, "?")],
     "IQ4_XS": [(0, -12, "?")],
+    "IQ2_XXS": [(0, -7, "?")],
+    "IQ2_XS": [(0, -7, "?")],
+    "IQ2_S": [(0, -7, "?")],
+    "IQ3_XXS": [(0, -9, "?")],
+    "IQ3_S": [(0, -9, "?")],
+    "IQ1_S": [(0, -4, "?")],
 }
+IQ1_M_EXPONENT, MXFP4_EXPONENT, NVFP4_EXPONENT = -4, -3, -3  # the formats whose scales are no f16 field
 
 # Offsets of the f16 scales of RandomBlocks.
 BLOCK_FIELDS = {
@@ -42,6 +49,22 @@ def random_weights(fmt, elems, amplitude_log2, rng):
         return _floats(fmt, elems, amplitude_log2, rng)
     per_block, size = block_bytes(fmt)
     blocks, fields = _raw_blocks(elems // per_block, size, rng)
+    if fmt == "IQ1_M":
+        bits = _f16(amplitude_log2 + IQ1_M_EXPONENT, fields[0]) | fields[0] >> np.uint64(63) << np.uint64(15)
+        for i in range(4):
+            nibble = (bits >> np.uint64(4 * i) & np.uint64(15)).astype(np.uint8)
+            blocks[:, 49 + 2 * i] = blocks[:, 49 + 2 * i] & 15 | nibble << 4
+        return blocks.reshape(-1)
+    if fmt == "MXFP4":
+        blocks[:, 0] = 128 + amplitude_log2 + MXFP4_EXPONENT - (fields[0] & np.uint64(1)).astype(np.int64)
+        return blocks.reshape(-1)
+    if fmt == "NVFP4":
+        exponent = amplitude_log2 + NVFP4_EXPONENT + 7
+        assert exponent < 15, exponent
+        for i in range(4):
+            fraction = (fields[0] >> np.uint64(3 * i) & np.uint64(7)).astype(np.uint8)
+            blocks[:, i] = exponent << 3 | fraction if exponent > 0 else (8 | fraction) >> (1 - exponent)
+        return blocks.reshape(-1)
     for (offset, exponent, sign), word in zip(WEIGHT_FIELDS[fmt], fields):
         negative = (word if sign == "?" else fields[0] if sign == "=" else ~fields[0]) >> np.uint64(63)
         bits = _f16(amplitude_log2 + exponent, word) | negative << np.uint64(15)
@@ -54,6 +77,30 @@ def random_norm_weights(elems, rng):
     exponent = np.uint64(127) - (r & np.uint64(1))
     bits = exponent << np.uint64(23) | (r >> np.uint64(8)) & np.uint64(2**23 - 1)
     return bits.astype("<u4").view(np.uint8)
+
+
+def random_scale(rng):
+    """The F32 factor beside an NVFP4 matrix, in [2^-7, 2^-6)."""
+    bits = np.uint64(127 - 7) << np.uint64(23) | (rng.words(1) >> np.uint64(8)) & np.uint64(2**23 - 1)
+    return bits.astype("<u4").view(np.uint8)
+
+
+def raw_blocks(fmt, n_blocks, rng):
+    blocks, _ = _raw_blocks(n_blocks, block_bytes(fmt)[1], rng)
+    infinite = np.arange(0, n_blocks, 16)
+    bits = np.where(infinite % 32 == 0, 0x7C00, 0xFC00)
+    if fmt == "BF16":
+        bits = np.where(infinite % 32 == 0, 0x7F80, 0xFF80)
+    for offset in BLOCK_FIELDS[fmt]:
+        blocks[infinite, offset : offset + 2] = bits.astype("<u2").view(np.uint8).reshape(-1, 2)
+    if fmt == "IQ1_M":
+        for i in range(4):
+            blocks[infinite, 49 + 2 * i] = blocks[infinite, 49 + 2 * i] & 15 | (bits >> 4 * i & 15).astype(np.uint8) << 4
+    elif fmt == "MXFP4":
+        blocks[infinite, 0] = 255
+    elif fmt == "NVFP4":
+        blocks[infinite, 0:4] = (0x7F, 0xFF, 0x80, 0)
+    return blocks.reshape(-1)
 
 
 def random_blocks(fmt, n_blocks, rng):

@@ -1,6 +1,7 @@
 """Makes the golden data of this folder. Development only: README.md says how, with which packages.
 
-    python tests/golden/make.py tiny               # tests/golden/tiny: logits of tiny random models
+    python tests/golden/make.py tiny [NAME]        # tests/golden/tiny: logits of tiny random models (those with NAME
+                                                   # in their name)
     python tests/golden/make.py dequant            # tests/golden/dequant: values of random blocks of every format
     python tests/golden/make.py smollm2 MODEL.gguf # tests/golden/smollm2: prompts, greedy tokens, perplexity
 """
@@ -15,22 +16,22 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=["tiny", "dequant", "smollm2"])
-    parser.add_argument("model", nargs="?", type=pathlib.Path, help="for smollm2: the GGUF")
+    parser.add_argument("what", nargs="?", help="for smollm2: the GGUF; for tiny: a part of the models' names")
     args = parser.parse_args()
     if args.part == "tiny":
         import tiny
 
-        tiny.write(FOLDER / "tiny")
+        tiny.write(FOLDER / "tiny", args.what or "")
     elif args.part == "dequant":
         import dequant
 
         dequant.write(FOLDER / "dequant")
     else:
-        if args.model is None:
+        if args.what is None:
             parser.error("smollm2 needs the path of the GGUF")
         import smollm2
 
-        smollm2.write(FOLDER / "smollm2", args.model)
+        smollm2.write(FOLDER / "smollm2", pathlib.Path(args.what))
     return 0
 
 

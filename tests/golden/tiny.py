@@ -14,7 +14,7 @@ import torch
 from gguf import GGMLQuantizationType as Q
 from gguf.quants import dequantize
 
-from blocks import random_norm_weights, random_weights
+from blocks import random_norm_weights, random_scale, random_weights
 from counter import CounterRandom, checksum
 
 VOCAB = 320
@@ -60,6 +60,10 @@ def specs():
                        theta=10000.0, eps=1e-5, seed=200 + i, **size)
             yield Spec(f"qwen3-{fmt.lower()}", "qwen3", heads=8, kv_heads=4, head_dim=64, tied=True, rope="plain",
                        theta=1000000.0, eps=1e-6, seed=300 + i, **size)
+    for i, fmt in enumerate(["Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q5_K", "IQ4_NL", "IQ4_XS", "MXFP4", "NVFP4", "IQ1_S",
+                             "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"]):
+        yield Spec(f"llama-{fmt.lower()}", "llama", hidden=256, ffn=512, layers=2, fmt=fmt, heads=8, kv_heads=2,
+                   head_dim=32, tied=False, rope="plain", theta=10000.0, eps=1e-5, seed=400 + i, positions=32, prompt=22)
 
 
 def amplitude_log2(n_in):
@@ -89,33 +93,40 @@ def tensors(spec):
     def matrix(name, n_out, n_in):
         # llama's queries one octave lower: its scores aren't normalised, and a peaky softmax amplifies rounding.
         amplitude = amplitude_log2(n_in) - (spec.arch == "llama" and name.endswith("attn_q.weight"))
+        scaled = spec.fmt == "NVFP4" and name != "token_embd.weight"
+        amplitude += 6 if scaled else 0
         data = random_weights(spec.fmt, n_out * n_in, amplitude, CounterRandom(spec.seed, name))
-        return name, spec.fmt, (n_out, n_in), data
+        yield name, spec.fmt, (n_out, n_in), data
+        if scaled:
+            base = name.removesuffix("weight")
+            yield base + "scale", "F32", (1,), random_scale(CounterRandom(spec.seed, base + "scale"))
+            # Of activations in FP4: changes nothing where they are not.
+            yield base + "input_scale", "F32", (1,), np.array([0.25], "<f4").view(np.uint8)
 
     def norm(name, n):
         return name, "F32", (n,), random_norm_weights(n, CounterRandom(spec.seed, name))
 
     q, kv = spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
-    yield matrix("token_embd.weight", VOCAB, spec.hidden)
+    yield from matrix("token_embd.weight", VOCAB, spec.hidden)
     if spec.rope == "llama3":
         yield "rope_freqs.weight", "F32", (spec.head_dim // 2,), rope_divisors(spec).view(np.uint8)
     for i in range(spec.layers):
         p = f"blk.{i}."
         yield norm(p + "attn_norm.weight", spec.hidden)
-        yield matrix(p + "attn_q.weight", q, spec.hidden)
-        yield matrix(p + "attn_k.weight", kv, spec.hidden)
-        yield matrix(p + "attn_v.weight", kv, spec.hidden)
-        yield matrix(p + "attn_output.weight", spec.hidden, q)
+        yield from matrix(p + "attn_q.weight", q, spec.hidden)
+        yield from matrix(p + "attn_k.weight", kv, spec.hidden)
+        yield from matrix(p + "attn_v.weight", kv, spec.hidden)
+        yield from matrix(p + "attn_output.weight", spec.hidden, q)
         if spec.arch == "qwen3":
             yield norm(p + "attn_q_norm.weight", spec.head_dim)
             yield norm(p + "attn_k_norm.weight", spec.head_dim)
         yield norm(p + "ffn_norm.weight", spec.hidden)
-        yield matrix(p + "ffn_gate.weight", spec.ffn, spec.hidden)
-        yield matrix(p + "ffn_up.weight", spec.ffn, spec.hidden)
-        yield matrix(p + "ffn_down.weight", spec.hidden, spec.ffn)
+        yield from matrix(p + "ffn_gate.weight", spec.ffn, spec.hidden)
+        yield from matrix(p + "ffn_up.weight", spec.ffn, spec.hidden)
+        yield from matrix(p + "ffn_down.weight", spec.hidden, spec.ffn)
     yield norm("output_norm.weight", spec.hidden)
     if not spec.tied:
-        yield matrix("output.weight", VOCAB, spec.hidden)
+        yield from matrix("output.weight", VOCAB, spec.hidden)
 
 
 HF_NAMES = {
@@ -146,18 +157,26 @@ def dequantized(data, fmt, shape):
     return dequantize(data.reshape(shape[0], -1) if len(shape) == 2 else data, Q[fmt]).reshape(shape)
 
 
+def scale_of(name, stored):
+    """The factor of a weight's linear: a tensor of its own beside it."""
+    scale = next((data for other, _, _, data in stored if other == name.removesuffix("weight") + "scale"), None)
+    return 1.0 if scale is None else float(scale.view("<f4")[0])
+
+
 def hf_state(stored, arch, heads, kv_heads, dtype):
     """Stored tensors (name, format, shape, bytes) as a state dict of transformers."""
     state = {}
+    stored = list(stored)
     for name, fmt, shape, data in stored:
-        if name == "rope_freqs.weight":
+        if name == "rope_freqs.weight" or not name.endswith("weight"):
             continue
         values = dequantized(data, fmt, shape)
         if arch == "llama" and name.endswith("attn_q.weight"):
             values = unpermute(values, heads)
         if arch == "llama" and name.endswith("attn_k.weight"):
             values = unpermute(values, kv_heads)
-        state[hf_name(name)] = torch.from_numpy(np.array(values)).to(dtype)  # a copy: torch wants to own it
+        # A copy: torch wants to own it.
+        state[hf_name(name)] = torch.from_numpy(np.array(values)).to(dtype) * scale_of(name, stored)
     return state
 
 
@@ -261,9 +280,11 @@ def make_case(spec):
                            min_gap=gaps(logits).min(), min_gap_generated=gaps(logits)[spec.prompt - 1 : -1].min())
 
 
-def write(folder):
+def write(folder, part_of_name=""):
     folder.mkdir(exist_ok=True)
     for spec in specs():
+        if part_of_name not in spec.name:
+            continue
         case = make_case(spec)
         stored = np.float64 if spec.fmt == "F32" else np.float32
         np.save(folder / f"{spec.name}.npy", case.logits.astype(stored))

@@ -36,7 +36,8 @@ TEST_P(TinyModelTest, TensorsAreThoseOfThePythonGenerator) {
 TEST_P(TinyModelTest, GoldenLogitsAreWhole) {
   const auto golden = LoadGoldenCase(GetParam().name);
   ASSERT_TRUE(golden.ok()) << golden.status().ToString();
-  EXPECT_GE(golden->n_positions(), 64) << "prompts of 63 and 64 tokens are prefixes of this";
+  // Prompts of 63 and 64 tokens are prefixes of those of F32; a model of another format need not be long.
+  EXPECT_GE(golden->n_positions(), GetParam().format == Format::kF32 ? 64 : 32);
   double min_gap = 1e9;
   for (int64_t p = 0; p < golden->n_positions(); ++p) {
     const TopTwo top = FindTopTwo(std::span(golden->logits).subspan(p * golden->n_vocab, golden->n_vocab));

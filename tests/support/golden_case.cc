@@ -17,7 +17,7 @@
 namespace motley::test {
 namespace {
 
-constexpr uint64_t kDequantSeed = 3;  // SEED of tests/golden/dequant.py
+constexpr uint64_t kDequantSeed = 3, kRawDequantSeed = 4;  // SEED and RAW_SEED of tests/golden/dequant.py
 
 StatusOr<std::string> ReadText(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -97,6 +97,29 @@ Status SliceSmolArrays(const std::filesystem::path& folder, SmolGolden* golden) 
   return OkStatus();
 }
 
+// The line of `format` in dequant/FILE, and its blocks made here and held against their checksum.
+template <typename MakeBlocks>
+StatusOr<GoldenDequant> ReadSums(Format format, const char* file, MakeBlocks make_blocks) {
+  const std::string name(FormatName(format));
+  const std::filesystem::path path = GoldenFolder() / "dequant" / file;
+  MOTLEY_ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(path));
+  const auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.key == name; });
+  if (line == lines.end()) return NotFoundError(std::string("dequant/") + file + " has no line for " + name);
+  const auto fields = Numbers<std::string>(line->rest);
+  if (fields.size() != 3) return Malformed(path, "the line of " + name + " is not N SUM SUM");
+
+  GoldenDequant golden;
+  golden.format = format;
+  const int64_t n_blocks = std::stoll(fields[0]);
+  MOTLEY_ASSIGN_OR_RETURN(golden.blocks, make_blocks(n_blocks));
+  if (Checksum(golden.blocks) != Hex(fields[1])) {
+    return Malformed(path, "the block bytes of " + name + " made here differ from the package's input");
+  }
+  golden.n_elems = n_blocks * FindFormat(format)->block_elems;
+  golden.values_checksum = Hex(fields[2]);
+  return golden;
+}
+
 }  // namespace
 
 std::filesystem::path GoldenFolder() { return MOTLEY_GOLDEN_FOLDER; }
@@ -140,25 +163,18 @@ StatusOr<std::vector<Format>> GoldenDequantFormats() {
 
 StatusOr<GoldenDequant> LoadGoldenDequant(Format format) {
   const std::string name(FormatName(format));
-  const std::filesystem::path folder = GoldenFolder() / "dequant";
-  MOTLEY_ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(folder / "sums.txt"));
-  const auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.key == name; });
-  if (line == lines.end()) return NotFoundError("dequant/sums.txt has no line for " + name);
-  const auto fields = Numbers<std::string>(line->rest);
-  if (fields.size() != 3) return Malformed(folder / "sums.txt", "the line of " + name + " is not N SUM SUM");
-
-  GoldenDequant golden;
-  golden.format = format;
-  const int64_t n_blocks = std::stoll(fields[0]);
-  MOTLEY_ASSIGN_OR_RETURN(golden.blocks, RandomBlocks(format, n_blocks, CounterRandom(kDequantSeed, name)));
-  if (Checksum(golden.blocks) != Hex(fields[1])) {
-    return Malformed(folder / "sums.txt", "the block bytes of " + name + " made here differ from the package's input");
-  }
-  golden.n_elems = n_blocks * FindFormat(format)->block_elems;
-  golden.values_checksum = Hex(fields[2]);
-  MOTLEY_ASSIGN_OR_RETURN(const NpyArray first, ReadNpy(folder / (name + ".npy")));
+  MOTLEY_ASSIGN_OR_RETURN(GoldenDequant golden, ReadSums(format, "sums.txt", [&](int64_t n_blocks) {
+    return RandomBlocks(format, n_blocks, CounterRandom(kDequantSeed, name));
+  }));
+  MOTLEY_ASSIGN_OR_RETURN(const NpyArray first, ReadNpy(GoldenFolder() / "dequant" / (name + ".npy")));
   golden.first.assign(first.values.begin(), first.values.end());
   return golden;
+}
+
+StatusOr<GoldenDequant> LoadRawGoldenDequant(Format format) {
+  return ReadSums(format, "raw_sums.txt", [&](int64_t n_blocks) {
+    return RawBlocks(format, n_blocks, CounterRandom(kRawDequantSeed, std::string(FormatName(format))));
+  });
 }
 
 Status CheckDequant(const GoldenDequant& golden, std::span<const float> values) {
@@ -175,10 +191,12 @@ Status CheckDequant(const GoldenDequant& golden, std::span<const float> values) 
                   golden.first[i], want);
     return InternalError(name + ": " + text);
   }
-  const std::span bytes(reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes());
+  std::vector<float> canonical(values.begin(), values.end());
+  for (float& value : canonical) value = std::isnan(value) ? std::bit_cast<float>(0x7fc00000u) : value;
+  const std::span bytes(reinterpret_cast<const uint8_t*>(canonical.data()), values.size_bytes());
   if (Checksum(bytes) != golden.values_checksum) {
-    return InternalError(name + ": the first " + std::to_string(golden.first.size()) +
-                         " values are right, but the checksum of all " + std::to_string(golden.n_elems) + " is not");
+    return InternalError(name + ": the checksum of all " + std::to_string(golden.n_elems) +
+                         " values is wrong, though the first " + std::to_string(golden.first.size()) + " are right");
   }
   return OkStatus();
 }

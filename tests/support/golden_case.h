@@ -49,14 +49,16 @@ struct GoldenDequant {
   std::vector<uint8_t> blocks;      // n_blocks whole blocks, made on the spot and checked against their checksum
   int64_t n_elems = 0;              // that `blocks` hold
   std::vector<float> first;         // the values of the first elements: compare the bits, -0 is not +0
-  uint64_t values_checksum = 0;     // Checksum() of the bytes of all n_elems float32 values
+  uint64_t values_checksum = 0;     // Checksum() of the bytes of all n_elems float32 values, NaNs as 0x7fc00000
 };
 
 // Formats that have dequantisation goldens.
 StatusOr<std::vector<Format>> GoldenDequantFormats();
 StatusOr<GoldenDequant> LoadGoldenDequant(Format format);
+// Likewise of RawBlocks, whose scales are NaN, infinite and subnormal too; `first` is empty.
+StatusOr<GoldenDequant> LoadRawGoldenDequant(Format format);
 // OK where `values` are, bit for bit, what the package makes of golden.blocks; else names the first that is not,
-// as far as the committed values tell.
+// as far as the committed values tell. Any NaN is as good as another.
 Status CheckDequant(const GoldenDequant& golden, std::span<const float> values);
 
 // SmolLM2-135M-Instruct by a float32 torch model with the same dequantised weights.

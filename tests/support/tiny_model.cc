@@ -58,6 +58,22 @@ constexpr TinyModelSpec kModels[] = {
     InFormat("llama-q4_1", "llama", Format::kQ4_1, 205),  InFormat("qwen3-q4_1", "qwen3", Format::kQ4_1, 305),
     InFormat("llama-q4_k", "llama", Format::kQ4_K, 206),  InFormat("qwen3-q4_k", "qwen3", Format::kQ4_K, 306),
     InFormat("llama-q6_k", "llama", Format::kQ6_K, 207),  InFormat("qwen3-q6_k", "qwen3", Format::kQ6_K, 307),
+    InFormat("llama-q5_0", "llama", Format::kQ5_0, 400),
+    InFormat("llama-q5_1", "llama", Format::kQ5_1, 401),
+    InFormat("llama-q2_k", "llama", Format::kQ2_K, 402),
+    InFormat("llama-q3_k", "llama", Format::kQ3_K, 403),
+    InFormat("llama-q5_k", "llama", Format::kQ5_K, 404),
+    InFormat("llama-iq4_nl", "llama", Format::kIQ4_NL, 405),
+    InFormat("llama-iq4_xs", "llama", Format::kIQ4_XS, 406),
+    InFormat("llama-mxfp4", "llama", Format::kMXFP4, 407),
+    InFormat("llama-nvfp4", "llama", Format::kNVFP4, 408),
+    InFormat("llama-iq1_s", "llama", Format::kIQ1_S, 409),
+    InFormat("llama-iq1_m", "llama", Format::kIQ1_M, 410),
+    InFormat("llama-iq2_xxs", "llama", Format::kIQ2_XXS, 411),
+    InFormat("llama-iq2_xs", "llama", Format::kIQ2_XS, 412),
+    InFormat("llama-iq2_s", "llama", Format::kIQ2_S, 413),
+    InFormat("llama-iq3_xxs", "llama", Format::kIQ3_XXS, 414),
+    InFormat("llama-iq3_s", "llama", Format::kIQ3_S, 415),
 };
 
 // A matrix of n_in inputs: weights in (-2^this, 2^this), so that unit inputs give outputs a little above unit size.
@@ -82,6 +98,8 @@ std::vector<uint8_t> Llama3Divisors(double theta, int64_t head_dim) {
   return out;
 }
 
+constexpr int kScaledLog2 = 6;  // RandomScale is in [2^-7, 2^-6)
+
 class TensorMaker {
  public:
   explicit TensorMaker(const TinyModelSpec& spec) : spec_(spec) {}
@@ -91,6 +109,14 @@ class TensorMaker {
   }
 
   void Matrix(const std::string& name, int64_t n_out, int64_t n_in, int amplitude_log2) {
+    // What lies in ue4m3's range is small; the factors bring it down.
+    const bool scaled = spec_.format == Format::kNVFP4 && name != "token_embd.weight";
+    Stored(name, n_out, n_in, amplitude_log2 + (scaled ? kScaledLog2 : 0));
+    if (scaled) Scales(name.substr(0, name.size() - std::string_view("weight").size()));
+  }
+  void Matrix(const std::string& name, int64_t n_out, int64_t n_in) { Matrix(name, n_out, n_in, AmplitudeLog2(n_in)); }
+
+  void Stored(const std::string& name, int64_t n_out, int64_t n_in, int amplitude_log2) {
     if (status_.ok()) status_ = FormatBytes(spec_.format, n_in).status().WithPrefix(name);  // whole blocks in a row
     if (!status_.ok()) return;
     auto bytes = RandomWeights(spec_.format, n_out * n_in, amplitude_log2, CounterRandom(spec_.seed, name));
@@ -100,7 +126,13 @@ class TensorMaker {
     }
     tensors_.push_back({name, spec_.format, {n_out, n_in}, *std::move(bytes)});
   }
-  void Matrix(const std::string& name, int64_t n_out, int64_t n_in) { Matrix(name, n_out, n_in, AmplitudeLog2(n_in)); }
+
+  // The factors that stand beside a matrix in NVFP4. The second is of activations in FP4: it changes nothing where
+  // they are not.
+  void Scales(const std::string& base) {
+    tensors_.push_back({base + "scale", Format::kF32, {1}, RandomScale(CounterRandom(spec_.seed, base + "scale"))});
+    tensors_.push_back({base + "input_scale", Format::kF32, {1}, {0, 0, 0x80, 0x3e}});  // 0.25
+  }
 
   void Layer(int64_t index) {
     const std::string p = "blk." + std::to_string(index) + ".";

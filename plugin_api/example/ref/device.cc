@@ -1,10 +1,9 @@
 #include "device.h"
 
-#include <motley/dequant.hpp>
-
 #include <thread>
 
 #include "ops.h"
+#include "weights.h"
 
 namespace motley::ref {
 
@@ -64,24 +63,15 @@ void RefDevice::Describe(motley_device_info* info) const {
 }
 
 Fault RefDevice::PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
-  MOTLEY_TRY(plugin::CheckWholeWeight(weight));
-  if (weight.slots != 0)
-    return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
-  if (Fault f = CheckWeightLayout(weight.format, weight.rank, layout); !f.ok()) {
-    return Fail(f.code, "%s: %s", weight.Text().c_str(), f.text.c_str());
-  }
-  // As stored: bytes 0, used where they lie.
-  if (layout == MOTLEY_LAYOUT_F32) plan->bytes = static_cast<uint64_t>(weight.dims[0]) * sizeof(float);
+  uint64_t bytes = 0;
+  MOTLEY_TRY(CheckWeightParts(weight, layout, &bytes));
+  plan->bytes = layout == MOTLEY_LAYOUT_STORED ? 0 : bytes;  // 0: used where they lie
   return {};
 }
 
-Fault RefDevice::LoadWeight(const CheckedWeight& weight, uint32_t /*layout: F32*/, uint32_t slot,
-                            std::byte* dst) {
+Fault RefDevice::LoadWeight(const CheckedWeight& weight, uint32_t layout, uint32_t slot, std::byte* dst) {
   if (slot != ~0u) return Fail(MOTLEY_UNIMPLEMENTED, "%s: slot %u: it has none", weight.Text().c_str(), slot);
-  plugin::RangeBytes stored;
-  MOTLEY_TRY(stored.Open(weight.parts[0].src));
-  plugin::FindDequant(weight.format)(stored.data(), weight.dims[0], reinterpret_cast<float*>(dst));
-  return {};
+  return StoreWeight(weight, layout, dst);
 }
 
 Fault RefDevice::PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) {
@@ -94,6 +84,7 @@ void RefDevice::Judge(const CheckedGraph& graph, const GraphNode& node, const in
   verdict->ok = 1;
   verdict->math = MOTLEY_MATH_F32;
   verdict->layouts[0] = MOTLEY_LAYOUT_STORED;
+  verdict->layouts[1] = kScaledLayout;  // for weights with a scale
   verdict->workspace = ScratchBytes(graph, node, team_.threads());
   verdict->read_bytes = ReadBytes(graph, node, at);
 }

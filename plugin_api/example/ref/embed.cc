@@ -3,6 +3,7 @@
 #include <motley/step_check.hpp>
 
 #include "ops.h"
+#include "weights.h"
 
 namespace motley::ref {
 
@@ -13,9 +14,12 @@ plugin::Fault Embed(const NodeRun& run) {
   MOTLEY_TRY(plugin::CheckIndices("token", token, n_tokens, n_rows));
   const plugin::DequantFn dequant = plugin::FindDequant(weight.dtype);
   const uint64_t row_bytes = plugin::RowBytes(*plugin::FindFormatRow(weight.dtype), width);
+  const std::byte* w = run.In<std::byte>(1);
+  const float factor = WeightFactor(weight.layout, w, n_rows, row_bytes);
   for (int64_t t = 0; t < n_tokens; ++t) {
-    dequant(run.In<std::byte>(1) + static_cast<uint64_t>(token[t]) * row_bytes, width,
-            run.Out<float>(0) + t * width);
+    float* y = run.Out<float>(0) + t * width;
+    dequant(w + static_cast<uint64_t>(token[t]) * row_bytes, width, y);
+    for (int64_t i = 0; factor != 1 && i < width; ++i) y[i] *= factor;
   }
   return {};
 }

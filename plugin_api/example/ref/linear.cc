@@ -2,6 +2,7 @@
 #include <motley/dequant.hpp>
 
 #include "ops.h"
+#include "weights.h"
 
 namespace motley::ref {
 namespace {
@@ -27,6 +28,7 @@ plugin::Fault Linear(const NodeRun& run) {
   const float* x = run.In<float>(0);                                  // [n_tokens, n_in]
   const std::byte* w = run.In<std::byte>(1);                          // [n_out, n_in]
   const float* bias = run.node->Has(2) ? run.In<float>(2) : nullptr;  // [n_out]
+  const double factor = WeightFactor(weight.layout, w, n_out, row_bytes);
   float* y = run.Out<float>(0);                                       // [n_tokens, n_out]
   float* scratch = reinterpret_cast<float*>(run.args->scratch);       // [threads, n_in]
   // Each member has output columns of its own, and reads each of their weights once.
@@ -36,7 +38,7 @@ plugin::Fault Linear(const NodeRun& run) {
     for (int64_t n = begin; n < end; ++n) {
       dequant(w + static_cast<uint64_t>(n) * row_bytes, n_in, row);
       for (int64_t t = 0; t < n_tokens; ++t) {
-        const double dot = Dot(x + t * n_in, row, n_in);
+        const double dot = Dot(x + t * n_in, row, n_in) * factor;
         y[t * n_out + n] = static_cast<float>(bias ? dot + bias[n] : dot);
       }
     }

@@ -1,8 +1,7 @@
 #include "ops.h"
 
-#include <motley/dequant.hpp>
-
 #include "attention.h"
+#include "weights.h"
 
 namespace motley::ref {
 
@@ -12,7 +11,6 @@ using plugin::Fault;
 using plugin::FindFormatRow;
 using plugin::GraphNode;
 using plugin::GraphTensor;
-namespace format_id = plugin::format_id;
 
 plugin::Fault RunNode(const NodeRun& run) {
   switch (run.node->schema->op) {
@@ -25,18 +23,6 @@ plugin::Fault RunNode(const NodeRun& run) {
     case Op::kGATHER_ROWS: return GatherRows(run);
   }
   return Fail(MOTLEY_UNIMPLEMENTED, "op %u is unknown", run.node->op);
-}
-
-Fault CheckWeightLayout(uint32_t format, uint32_t rank, uint32_t layout) {
-  const char* name = FindFormatRow(format)->name;
-  if (!plugin::FindDequant(format)) return Fail(MOTLEY_UNIMPLEMENTED, "weights in %s are not supported", name);
-  if (layout == MOTLEY_LAYOUT_STORED) return {};
-  if (layout != MOTLEY_LAYOUT_F32) return Fail(MOTLEY_UNIMPLEMENTED, "weight layout %u is unknown", layout);
-  if (rank != 1 || FindFormatRow(format)->block_elems != 1) {
-    return Fail(MOTLEY_UNIMPLEMENTED, "layout F32 is for vectors in F32, F16, BF16, not for %s of rank %u",
-                name, rank);
-  }
-  return {};
 }
 
 Fault CheckFormats(const CheckedGraph& graph, const GraphNode& node) {
@@ -56,7 +42,7 @@ Fault CheckLayouts(const CheckedGraph& graph, const GraphNode& node, uint32_t kv
     if (!node.Has(i)) continue;
     const GraphTensor& t = graph.tensors[node.in[i]];
     uint32_t needs = t.layout;
-    if (node.schema->inputs[i].kind == OperandKind::kWEIGHT) needs = MOTLEY_LAYOUT_STORED;
+    if (node.schema->inputs[i].kind == OperandKind::kWEIGHT && t.layout != kScaledLayout) needs = MOTLEY_LAYOUT_STORED;
     if (node.schema->inputs[i].kind == OperandKind::kVECTOR) needs = MOTLEY_LAYOUT_F32;
     if (node.schema->inputs[i].kind == OperandKind::kSTATE) needs = kv_layout;
     if (t.layout != needs) {

@@ -49,7 +49,7 @@ plugin::Fault RunNode(const NodeRun& run);
 
 // Whether these ops read the node's formats; the fault's text is the verdict's.
 plugin::Fault CheckFormats(const plugin::CheckedGraph& graph, const plugin::GraphNode& node);
-// For compile: weights of rank >= 2 as stored, vectors in F32, pages in `kv_layout`.
+// For compile: weights of rank >= 2 as stored or scaled, vectors in F32, pages in `kv_layout`.
 plugin::Fault CheckLayouts(const plugin::CheckedGraph& graph, const plugin::GraphNode& node,
                            uint32_t kv_layout);
 
@@ -59,8 +59,5 @@ uint64_t ScratchBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode
 uint64_t ReadBytes(const plugin::CheckedGraph& graph, const plugin::GraphNode& node, const int64_t* at);
 
 plugin::Fault PlanKv(const motley_kv_desc& desc, uint32_t layout, motley_kv_plan* plan);
-
-// Weights: STORED in place for every format that motley/dequant.hpp reads; F32 for vectors of F32, F16, BF16.
-plugin::Fault CheckWeightLayout(uint32_t format, uint32_t rank, uint32_t layout);
 
 }  // namespace motley::ref

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <vector>
 
 namespace motley::plugin {
@@ -89,9 +90,18 @@ inline Fault CheckWeight(const motley_weight* abi, CheckedWeight* out) {
 }
 
 // A weight of one unsharded part in the file's own order: what GGUF gives, and what the simple layouts take.
-inline Fault CheckWholeWeight(const CheckedWeight& w) {
+inline Fault CheckWholeWeight(const CheckedWeight& w);
+// Likewise, and *scale may be a second part, SCALE2: one F32 by which all the weight's values are multiplied (NVFP4's
+// factor a tensor); nullptr where there is none.
+inline Fault CheckScaledWeight(const CheckedWeight& w, const motley_part** scale);
+// The factor of a weight that CheckScaledWeight has passed; 1 where it has none.
+inline Fault ReadScale(const CheckedWeight& w, float* factor);
+
+namespace weight_check {
+
+inline Fault CheckData(const CheckedWeight& w) {
   if (w.shard_count > 1) return Fail(MOTLEY_UNIMPLEMENTED, "%s: shards are not supported", w.Text().c_str());
-  if (w.parts.size() != 1 || w.parts[0].role != MOTLEY_PART_DATA || w.parts[0].dtype != w.format) {
+  if (w.parts.empty() || w.parts[0].role != MOTLEY_PART_DATA || w.parts[0].dtype != w.format) {
     return Fail(MOTLEY_UNIMPLEMENTED, "%s: %zu parts: only one part of data in its own format",
                 w.Text().c_str(), w.parts.size());
   }
@@ -101,6 +111,31 @@ inline Fault CheckWholeWeight(const CheckedWeight& w) {
     return Fail(MOTLEY_INVALID_ARGUMENT, "%s: needs %llu bytes, its part has %llu", w.Text().c_str(),
                 static_cast<unsigned long long>(bytes),
                 static_cast<unsigned long long>(w.parts[0].src.bytes));
+  }
+  return {};
+}
+
+}  // namespace weight_check
+
+inline Fault CheckWholeWeight(const CheckedWeight& w) {
+  if (w.parts.size() > 1) {
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: %zu parts%s: only one part of data in its own format", w.Text().c_str(),
+                w.parts.size(), w.parts[1].role == MOTLEY_PART_SCALE2 ? ", a scale of its own" : "");
+  }
+  return weight_check::CheckData(w);
+}
+
+inline Fault CheckScaledWeight(const CheckedWeight& w, const motley_part** scale) {
+  MOTLEY_TRY(weight_check::CheckData(w));
+  *scale = w.parts.size() == 2 ? &w.parts[1] : nullptr;
+  if (w.parts.size() == 1) return {};
+  if (w.parts.size() > 2 || w.parts[1].role != MOTLEY_PART_SCALE2) {
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: %zu parts, the second of role %u: only data and SCALE2", w.Text().c_str(),
+                w.parts.size(), w.parts[1].role);
+  }
+  if (w.parts[1].dtype != format_id::kF32 || w.parts[1].src.bytes != sizeof(float)) {
+    return Fail(MOTLEY_UNIMPLEMENTED, "%s: its scale has format %u and %llu bytes: must be one F32", w.Text().c_str(),
+                w.parts[1].dtype, static_cast<unsigned long long>(w.parts[1].src.bytes));
   }
   return {};
 }
@@ -147,5 +182,14 @@ class RangeBytes {
   void* mapping_ = nullptr;
   uint64_t mapped_bytes_ = 0;
 };
+
+inline Fault ReadScale(const CheckedWeight& w, float* factor) {
+  *factor = 1;
+  if (w.parts.size() < 2) return {};
+  RangeBytes bytes;
+  MOTLEY_TRY(bytes.Open(w.parts[1].src));
+  std::memcpy(factor, bytes.data(), sizeof(float));
+  return {};
+}
 
 }  // namespace motley::plugin

@@ -1,12 +1,12 @@
 // motley_compute: checks at the call, work in the queue.
 #include "table.h"
 
-#include <motley/dequant.hpp>
 #include <motley/weight_check.hpp>
 
 #include "ops.h"
 #include "program.h"
 #include "queue.h"
+#include "weights.h"
 
 namespace motley::async_device {
 namespace {
@@ -269,17 +269,10 @@ motley_status Read(motley_queue* queue, void* dst, motley_slice src, const motle
 // -------------------------------------------------------------------------------------------------
 
 Fault PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
-  MOTLEY_TRY(plugin::CheckWholeWeight(weight));
-  if (weight.slots != 0)
-    return Fail(MOTLEY_UNIMPLEMENTED, "%s: expert slots are not supported", weight.Text().c_str());
-  if (Fault f = ref::CheckWeightLayout(weight.format, weight.rank, layout); !f.ok()) {
-    return Fail(f.code, "%s: %s", weight.Text().c_str(), f.text.c_str());
-  }
+  MOTLEY_TRY(ref::CheckWeightParts(weight, layout, &plan->bytes));
   plan->layout = layout;
   plan->version = 1;
   plan->alignment = kAlignment;
-  plan->bytes = layout == MOTLEY_LAYOUT_F32 ? static_cast<uint64_t>(weight.dims[0]) * sizeof(float)
-                                            : weight.parts[0].src.bytes;
   return {};
 }
 
@@ -295,16 +288,18 @@ motley_status WeightPlan(motley_device* device, const motley_weight* abi, uint32
   });
 }
 
-// Gives the range back once, whatever becomes of the command that holds this.
-class HeldRange {
+// A weight whose ranges are given back once, whatever becomes of the command that holds this.
+class HeldWeight {
  public:
-  explicit HeldRange(const motley_range& range) : range(range) {}
-  HeldRange(const HeldRange&) = delete;
-  HeldRange& operator=(const HeldRange&) = delete;
-  ~HeldRange() {
-    if (range.released) range.released(range.arg);
+  explicit HeldWeight(CheckedWeight weight) : weight(std::move(weight)) {}
+  HeldWeight(const HeldWeight&) = delete;
+  HeldWeight& operator=(const HeldWeight&) = delete;
+  ~HeldWeight() {
+    for (const motley_part& part : weight.parts) {
+      if (part.src.released) part.src.released(part.src.arg);
+    }
   }
-  const motley_range range;
+  const CheckedWeight weight;
 };
 
 motley_status WeightLoad(motley_queue* queue, const motley_weight* abi, uint32_t layout, uint32_t slot,
@@ -323,20 +318,9 @@ motley_status WeightLoad(motley_queue* queue, const motley_weight* abi, uint32_t
     if (reinterpret_cast<uintptr_t>(to) % kAlignment != 0) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "weight_load: dst is not aligned to 256 bytes");
     }
-    auto held = std::make_shared<HeldRange>(weight.parts[0].src);
+    auto held = std::make_shared<HeldWeight>(std::move(weight));
     held_ranges = true;
-    const uint32_t format = weight.format;
-    const int64_t count = weight.dims[0];
-    return Enqueue(queue, sync, [=](Queue*) -> Fault {
-      plugin::RangeBytes stored;
-      MOTLEY_TRY(stored.Open(held->range));
-      if (layout == MOTLEY_LAYOUT_STORED) {
-        std::memcpy(to, stored.data(), held->range.bytes);
-      } else {
-        plugin::FindDequant(format)(stored.data(), count, reinterpret_cast<float*>(to));
-      }
-      return {};
-    });
+    return Enqueue(queue, sync, [=](Queue*) { return ref::StoreWeight(held->weight, layout, to); });
   });
   if (!held_ranges) GuardVoid([&] { plugin::ReleaseParts(abi); });
   return status;
@@ -386,6 +370,7 @@ motley_status Supports(motley_device* device, const motley_graph* abi, const int
         verdict.ok = 1;
         verdict.math = MOTLEY_MATH_F32;
         verdict.layouts[0] = MOTLEY_LAYOUT_STORED;
+        verdict.layouts[1] = ref::kScaledLayout;
         verdict.workspace = ref::ScratchBytes(graph, graph.nodes[i], 1);
         verdict.read_bytes = ref::ReadBytes(graph, graph.nodes[i], at);
       } else {
