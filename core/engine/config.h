@@ -76,6 +76,7 @@ struct Config {
     std::string system;
     bool raw = false;              // no chat template
     std::optional<bool> thinking;  // absent = the template's default
+    bool history = true;           // what is typed in chats is kept for the next one
   } chat;
 
   struct Log {

@@ -196,6 +196,13 @@ constexpr KeyRow kRows[] = {
        c.chat.thinking = std::get<bool>(v.value);
        return std::string();
      }},
+    {{"chat.history", "true or false", "true",
+      "what is typed in chats is kept in ~/.local/state/motley/history"},
+     KeyType::kBool,
+     [](Config& c, const ConfigValue& v) {
+       c.chat.history = std::get<bool>(v.value);
+       return std::string();
+     }},
     {{"log.level", "text", "warning", "debug, info, warning or error"},
      KeyType::kText,
      [](Config& c, const ConfigValue& v) { return SetChoice(v, kLevels, &c.log.level); }},

@@ -379,6 +379,12 @@ bool IsTomlValue(std::string_view document, std::string_view value) {
   return ParseToml(document, "").ok();
 }
 
+// Digits alone, or with a sign: what nobody means as a text.
+bool IsWholeNumber(std::string_view value) {
+  if (!value.empty() && (value.front() == '-' || value.front() == '+')) value.remove_prefix(1);
+  return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 }  // namespace
 
 Status ReadConfigText(std::string_view text, const std::string& file_name, const std::string& folder,
@@ -402,7 +408,12 @@ Status ReadConfigSetting(std::string_view key, std::string_view value, const std
   const std::string prefix = std::string(key) + " = ";
   std::string document = prefix + std::string(value);
   const bool quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'');
-  if ((is_text && !quoted) || !IsTomlValue(document, value)) document = prefix + QuotedToml(value);
+  const bool is_toml = !(is_text && !quoted) && IsTomlValue(document, value);
+  if (!is_toml && !is_text && IsWholeNumber(value) && value.size() > 18) {
+    return InvalidArgumentError(position + ": " + std::string(key) + " = " + Printable(value, 60) +
+                                ": whole numbers are between -9223372036854775808 and 9223372036854775807");
+  }
+  if (!is_toml) document = prefix + QuotedToml(value);
   if (Status s = CheckConfigText(document, position); !s.ok()) return s;
   const auto parsed = ParseToml(document, position);
   if (!parsed.ok())

@@ -376,6 +376,10 @@ TEST(ApplySetting, RefusesWithTheSettingInTheMessage) {
     EXPECT_EQ(config.kv.page_tokens, 64u);
   }
   Config config;
+  EXPECT_HAS(SetConfigValue(config, "sampling.seed", "9223372036854775808", "--seed").message(),
+             "--seed: sampling.seed = 9223372036854775808: whole numbers are between");
+  EXPECT_HAS(SetConfigValue(config, "sampling.seed", "-99999999999999999999", "--seed").message(), "are between");
+  EXPECT_TRUE(SetConfigValue(config, "chat.system", "9223372036854775808", "--system").ok());
   EXPECT_HAS(SetConfigValue(config, "model.context", "0", "--context").message(),
              "--context: model.context = 0: must be 1..");
   EXPECT_FALSE(
