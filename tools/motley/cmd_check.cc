@@ -29,7 +29,7 @@ void PrintKeys(Output& out) {
   for (const ConfigKey& key : ConfigKeys())
     rows.push_back(
         {std::string(key.name), std::string(key.type), std::string(key.fallback), std::string(key.doc)});
-  out.Print(FormatTable(rows));
+  out.Print(out.Table(rows));
   out.Print("\n[plugin.NAME] holds the options of a plugin: motley plugins NAME --schema\n");
 }
 
@@ -107,7 +107,7 @@ void AddCheck(CLI::App& app, Launcher& launcher) {
                                  "  motley check --keys                      every key of the file",
                                  [flags](Launcher& l) { return Check(*flags, l); });
   AddModelFlag(*command, launcher);
-  command->add_option("CONFIG", flags->file, "the TOML file");
+  command->add_option("CONFIG", flags->file, "the TOML file")->type_name("CONFIG");
   command->add_flag("--keys", flags->keys, "print every key that the file may hold");
 }
 

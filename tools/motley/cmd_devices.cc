@@ -35,7 +35,7 @@ void PrintText(const Backends& backends, Output& out) {
     rows.push_back({info.name, std::string(DeviceKindName(info.kind)), info.arch, info.pool,
                     info.memory_bytes == 0 ? "unknown" : FormatSize(info.memory_bytes)});
   }
-  if (rows.size() > 1) out.Print(FormatTable(rows));
+  if (rows.size() > 1) out.Print(out.Table(rows));
   for (const PluginReport& report : backends.reports()) {
     if (!report.used) out.Print("skipped " + report.name + ": " + report.reason + "\n");
   }

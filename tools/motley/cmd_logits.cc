@@ -1,4 +1,6 @@
 // motley logits: the logits of every position, for comparing with other implementations.
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -59,6 +61,10 @@ Status Logits(const LogitsFlags& flags, Launcher& launcher) {
   launcher.interrupt.OnInterruptOnlySetFlag();  // the unfinished file is to be removed
   MOTLEY_ASSIGN_OR_RETURN(NpyWriter writer,
                           NpyWriter::Create(flags.out, count, static_cast<uint64_t>(vocab)));
+  // A second Ctrl-C waits for nothing, but leaves nothing either.
+  const Interrupt::Undo no_leftovers(launcher.interrupt, [temporary = writer.temporary()] {
+    if (!temporary.empty()) unlink(temporary.c_str());
+  });
   MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
                           OpenEngine(launcher, config, count, OutputsAStep(vocab, count), std::move(files)));
   Status written;

@@ -11,6 +11,8 @@
 namespace motley {
 namespace {
 
+constexpr uint64_t kMostTextBytes = 1ull << 30;  // a whole corpus
+
 struct PerplexityFlags {
   std::string file;
   bool no_bos = false;
@@ -26,7 +28,7 @@ double Surprise(std::span<const float> logits, int32_t token) {
 }
 
 StatusOr<std::vector<int32_t>> ReadTokens(const PerplexityFlags& flags, const ModelFiles& files) {
-  MOTLEY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(flags.file));
+  MOTLEY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(flags.file, kMostTextBytes));
   EncodeOptions options;
   if (flags.no_bos) options.add_bos = false;
   MOTLEY_ASSIGN_OR_RETURN(std::vector<int32_t> tokens, files.tokenizer->Encode(text, options));

@@ -14,8 +14,7 @@ namespace motley {
 namespace {
 
 struct TokenizeFlags {
-  std::string text, file;
-  bool has_text = false, has_file = false;
+  GivenText text, file;
   bool chat = false, special = false, no_bos = false;
 };
 
@@ -40,16 +39,16 @@ void PrintTokens(const std::vector<int32_t>& ids, const Tokenizer& tokenizer, Ou
 }
 
 Status Tokenize(const TokenizeFlags& flags, Launcher& launcher) {
-  if (flags.has_text == flags.has_file)
+  if (flags.text.given == flags.file.given)
     return InvalidArgumentError(
         "motley tokenize: give the text by --text TEXT or by -f FILE (- is standard input), one of the two");
   MOTLEY_ASSIGN_OR_RETURN(const Config config, MakeConfig(launcher.flags));
   if (config.model.path.empty())
     return InvalidArgumentError(
         "motley tokenize: no model: give one by -m MODEL, or as model.path in the TOML file");
-  std::string text = flags.text;
-  if (flags.has_file) {
-    MOTLEY_ASSIGN_OR_RETURN(text, ReadTextFile(flags.file));
+  std::string text = flags.text.text;
+  if (flags.file.given) {
+    MOTLEY_ASSIGN_OR_RETURN(text, ReadTextFile(flags.file.text));
   }
   MOTLEY_ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(config.model.path));
   for (const std::string& warning : file->warnings()) launcher.out.Note("warning: " + warning);
@@ -78,24 +77,9 @@ void AddTokenize(CLI::App& app, Launcher& launcher) {
                  "  motley tokenize -m model.gguf --special --text \"<|im_end|>\"",
                  [flags](Launcher& l) { return Tokenize(*flags, l); });
   AddModelFlag(*command, launcher);
-  command
-      ->add_option_function<std::string>(
-          "--text",
-          [flags](const std::string& t) {
-            flags->text = t;
-            flags->has_text = true;
-          },
-          "the text")
-      ->type_name("TEXT");
-  command
-      ->add_option_function<std::string>(
-          "-f,--file",
-          [flags](const std::string& f) {
-            flags->file = f;
-            flags->has_file = true;
-          },
-          "a file with the text, taken byte for byte; - is standard input")
-      ->type_name("FILE");
+  AddTextFlag(*command, flags->text, "--text", "TEXT", "the text");
+  AddTextFlag(*command, flags->file, "-f,--file", "FILE",
+              "a file with the text, taken byte for byte; - is standard input");
   command->add_flag("--chat", flags->chat, "the text is one user's message: through the chat template");
   command->add_flag("--special", flags->special, "names of control tokens in the text become these tokens");
   command->add_flag("--no-bos", flags->no_bos, "no BOS in front, also where the file asks for it");

@@ -9,6 +9,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
 
 #include "core/base/units.h"
 #include "core/model/printable.h"
@@ -42,8 +43,8 @@ void AddCommonFlags(CLI::App& command, CommonFlags& flags) {
   command.add_option("--page-tokens", flags.page_tokens, "tokens a page of the cache; default 64")
       ->type_name("N")
       ->group(group);
-  command.add_option("--kv", flags.kv, "how keys and values are kept: f32, f16 (default), q8 or q4")
-      ->type_name("TYPE")
+  command.add_option("--kv", flags.kv, "how keys and values are kept; default f16")
+      ->type_name("f32|f16|q8|q4")
       ->group(group);
   command
       .add_option("--set", flags.settings,
@@ -57,6 +58,12 @@ void AddCommonFlags(CLI::App& command, CommonFlags& flags) {
       ->allow_extra_args(false)
       ->group(group);
   command.add_flag("--json", flags.json, "results as JSON on stdout, errors too")->group(group);
+  command
+      .add_option("--color", flags.colour,
+                  "when to colour; auto (default): on a terminal, unless NO_COLOR is set")
+      ->type_name("auto|always|never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->group(group);
   command.add_flag("-v,--verbose", flags.verbose, "say more; -vv says everything")->group(group);
   command.add_flag("-q,--quiet", flags.quiet, "results and errors only")->group(group);
 }
@@ -126,6 +133,15 @@ void AddKeyFlag(CLI::App& command, KeyFlag& flag, const std::string& spelling, c
     flag.given = true;
   };
   command.add_option_function<std::string>(spelling, take, what)->type_name("X");
+}
+
+CLI::Option* AddTextFlag(CLI::App& command, GivenText& flag, const std::string& spelling,
+                         const std::string& type, const std::string& what) {
+  const auto take = [&flag](const std::string& text) {
+    flag.text = text;
+    flag.given = true;
+  };
+  return command.add_option_function<std::string>(spelling, take, what)->type_name(type);
 }
 
 StatusOr<Config> MakeConfig(const CommonFlags& flags, const std::vector<const KeyFlag*>& more) {

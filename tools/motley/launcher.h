@@ -29,6 +29,7 @@ struct CommonFlags {
   bool json = false;
   bool quiet = false;
   int verbose = 0;
+  std::string colour = "auto";  // --color
 };
 
 // Flags of single commands that stand for keys of the file: {"sampling.top_k", "--top-k", text}.
@@ -36,6 +37,12 @@ struct KeyFlag {
   std::string key;
   std::string flag;
   std::string value;
+  bool given = false;
+};
+
+// A flag or an argument that may be absent, and may be empty.
+struct GivenText {
+  std::string text;
   bool given = false;
 };
 
@@ -59,14 +66,22 @@ void AddModelFlag(CLI::App& command, Launcher& launcher);
 void AddKeyFlag(CLI::App& command, KeyFlag& flag, const std::string& spelling, const std::string& key,
                 const std::string& what);
 
+// `spelling`: "-f,--file", or "PROMPT" for an argument.
+CLI::Option* AddTextFlag(CLI::App& command, GivenText& flag, const std::string& spelling,
+                         const std::string& type, const std::string& what);
+
 // The file, then the common flags, then `more`: later ones win.
 StatusOr<Config> MakeConfig(const CommonFlags& flags, const std::vector<const KeyFlag*>& more = {});
 
 // The level that -v and -q ask for, else the file's.
 LogLevel LogLevelOf(const CommonFlags& flags, const Config& config);
 
-// The whole file; "-" is stdin. NOT_FOUND names it. `most_bytes` bounds what is taken.
-StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t most_bytes = 1ull << 30);
+// A prompt: a context of a million tokens is far less.
+inline constexpr uint64_t kMostPromptBytes = 64ull << 20;
+
+// The whole file; "-" is stdin. NOT_FOUND names it. A longer one than `most_bytes` is refused, and no more is
+// read.
+StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t most_bytes = kMostPromptBytes);
 
 // Each command is one file: cmd_NAME.cc.
 void AddRun(CLI::App& app, Launcher& launcher);
@@ -79,5 +94,6 @@ void AddCheck(CLI::App& app, Launcher& launcher);
 void AddTokenize(CLI::App& app, Launcher& launcher);
 void AddLogits(CLI::App& app, Launcher& launcher);
 void AddPerplexity(CLI::App& app, Launcher& launcher);
+void AddCompletion(CLI::App& app, Launcher& launcher);
 
 }  // namespace motley

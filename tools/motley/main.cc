@@ -1,4 +1,5 @@
 // motley: the launcher. Every command is one file, cmd_NAME.cc.
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -10,6 +11,7 @@
 #include "core/model/printable.h"
 #include "tools/motley/exit_code.h"
 #include "tools/motley/launcher.h"
+#include "tools/motley/terminal_text.h"
 
 namespace motley {
 namespace {
@@ -38,6 +40,7 @@ void AddCommands(CLI::App& app, Launcher& launcher) {
   AddTokenize(app, launcher);
   AddLogits(app, launcher);
   AddPerplexity(app, launcher);
+  AddCompletion(app, launcher);
 }
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
@@ -116,11 +119,17 @@ Status Run(const std::vector<std::string>& args, Launcher& launcher) {
   if (!launcher.command) return OkStatus();
   launcher.out.json = launcher.flags.json;
   launcher.out.quiet = launcher.flags.quiet;
+  const std::string& colour = launcher.flags.colour;
+  if (colour == "never") setenv("NO_COLOR", "1", 1);  // the log's too, and what children say
+  launcher.out.SetColour(colour == "always" ? ColourChoice::kAlways
+                         : colour == "never" ? ColourChoice::kNever
+                                             : ColourChoice::kAuto);
   return launcher.command(launcher);
 }
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + (argc > 0 ? argc : 1));
+  UseUtf8Locale();
   Interrupt interrupt;  // before any other thread
   Output out;
   // A command line that cannot be parsed answers in JSON too, where it asks for that.

@@ -18,6 +18,9 @@ class NpyWriter {
   NpyWriter& operator=(const NpyWriter&) = delete;
   ~NpyWriter();  // without Finish nothing is left behind
 
+  // The unfinished file, for whoever must end without this object's destructor; "" = there is none.
+  const std::string& temporary() const { return temporary_; }
+
   Status WriteRow(std::span<const float> row);
   // After the last row.
   Status Finish();
@@ -25,8 +28,8 @@ class NpyWriter {
  private:
   NpyWriter() = default;
 
-  std::string path_,
-      temporary_;  // temporary_ "": the path is no plain file (a pipe), and is written in place
+  std::string path_;
+  std::string temporary_;  // "": the path is no plain file (a pipe), and is written in place
   std::FILE* file_ = nullptr;
   uint64_t rows_left_ = 0, columns_ = 0;
 };

@@ -1,8 +1,8 @@
 #include "tools/motley/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,18 +11,51 @@
 #include <boost/json/serialize.hpp>
 
 #include "core/text/utf8.h"
+#include "tools/motley/terminal_text.h"
 
 namespace motley {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string Styled(bool coloured, std::string_view style, std::string_view text) {
+  return coloured ? std::string(style) + std::string(text) + std::string(kPlain) : std::string(text);
+}
+
+}  // namespace
 
 Output::Output()
     : stdin_is_terminal_(isatty(STDIN_FILENO) != 0),
       stdout_is_terminal_(isatty(STDOUT_FILENO) != 0),
       stderr_is_terminal_(isatty(STDERR_FILENO) != 0) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  colour_ = stdout_is_terminal_ && (no_colour == nullptr || *no_colour == '\0');
+  const std::string term = Variable("TERM");
+  can_edit_ = !term.empty() && term != "dumb";
+  SetColour(ColourChoice::kAuto);
+}
+
+void Output::SetColour(ColourChoice choice) {
+  choice_ = choice;
+  colour_out_ = Coloured(stdout_is_terminal_);
+  colour_err_ = Coloured(stderr_is_terminal_);
+}
+
+bool Output::Coloured(bool terminal) const {
+  if (choice_ != ColourChoice::kAuto) return choice_ == ColourChoice::kAlways;
+  return terminal && can_edit_ && Variable("NO_COLOR").empty();
 }
 
 void Output::Print(std::string_view text) {
+  if (stdout_is_terminal_) {
+    PrintExact(SafeButStyled(text));
+  } else {
+    PrintExact(text);
+  }
+}
+
+void Output::PrintExact(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -35,14 +68,24 @@ void Output::Flush() {
 }
 
 void Output::Note(std::string_view text) {
+  NotePart(std::string(text) + "\n");
+}
+
+void Output::NotePart(std::string_view text) {
   if (quiet) return;
   std::fflush(stdout);  // so that the two streams stand in order on a terminal
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+  const std::string safe = stderr_is_terminal_ ? SafeButStyled(text) : std::string(text);
+  std::fwrite(safe.data(), 1, safe.size(), stderr);
+}
+
+void Output::Complain(const Status& status) {
+  std::fflush(stdout);
+  const std::string text = stderr_is_terminal_ ? SafeForTerminal(status.message()) : status.message();
+  std::fprintf(stderr, "motley: %s\n", text.c_str());
 }
 
 void Output::Error(const Status& status) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "motley: %s\n", status.message().c_str());
+  Complain(status);
   if (!json || (result_ended && status.code() == Code::kCancelled)) return;
   PrintJson({{"type", "error"},
              {"code", std::string(CodeName(status.code()))},
@@ -56,45 +99,27 @@ Status Output::Finish() {
                        (errno != 0 ? std::strerror(errno) : "it cannot be written"));
 }
 
-std::string Output::Styled(std::string_view code, std::string_view text) const {
-  return colour_ ? std::string(code) + std::string(text) + "\x1b[0m" : std::string(text);
+size_t Output::columns() const {
+  return stdout_is_terminal_ ? TerminalColumns(STDOUT_FILENO) : 0;
 }
 
-namespace {
-
-// Columns a terminal gives the text: characters, not bytes.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+std::string Output::Bold(std::string_view text) const {
+  return Styled(colour_out_, kBold, text);
 }
 
-bool IsNumber(const std::string& cell) {
-  return cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9');
+std::string Output::Dim(std::string_view text) const {
+  return Styled(colour_out_, kDim, text);
 }
 
-}  // namespace
+std::string Output::Table(const std::vector<std::vector<std::string>>& rows) const {
+  return FormatTable(rows, columns());
+}
 
-std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  std::vector<bool> right;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    widths.resize(std::max(widths.size(), rows[r].size()));
-    right.resize(widths.size(), true);
-    for (size_t c = 0; c < rows[r].size(); ++c) {
-      widths[c] = std::max(widths[c], Width(rows[r][c]));
-      if (r > 0 && !IsNumber(rows[r][c])) right[c] = false;
-    }
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) {
-      const std::string pad(widths[c] - Width(row[c]), ' ');
-      const bool last = c + 1 == row.size();
-      text += right[c] ? pad + row[c] : row[c] + (last ? "" : pad);
-      text += last ? "\n" : "  ";
-    }
-  }
-  return text;
+size_t TerminalColumns(int fd) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const long columns = std::strtol(Variable("COLUMNS").c_str(), nullptr, 10);
+  return columns > 0 && columns < 10000 ? static_cast<size_t>(columns) : 80;
 }
 
 }  // namespace motley

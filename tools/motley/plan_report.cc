@@ -53,10 +53,10 @@ std::string PlanText(const PlannedModel& planned, const Output& out, bool explai
                     line.margin_bytes == 0 ? "-" : FormatSize(line.margin_bytes),
                     FormatSize(line.capacity_bytes)});
   }
-  std::string text = FormatTable(rows) + "\n";
+  std::string text = out.Table(rows) + "\n";
   std::vector<std::vector<std::string>> places{{"part", "device"}};
   for (const PlacementLine& line : report.placement) places.push_back({line.selector, line.device});
-  text += FormatTable(places) + "\n";
+  text += out.Table(places) + "\n";
   text += "context " + std::to_string(report.context) + " tokens, " +
           std::to_string(planned.limits.max_seqs) +
           (planned.limits.max_seqs == 1 ? " sequence" : " sequences") + ", pages of " +
@@ -75,7 +75,7 @@ std::string PlanText(const PlannedModel& planned, const Output& out, bool explai
                         std::to_string(segment.graph.view().nodes.count),
                         std::to_string(segment.info.kernels), FormatSize(segment.info.workspace)});
   }
-  text += FormatTable(segments);
+  text += out.Table(segments);
   for (const CompiledSegment& segment : planned.compiled->segments()) {
     if (!segment.info.notes.empty())
       text +=

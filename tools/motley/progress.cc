@@ -1,10 +1,13 @@
 #include "tools/motley/progress.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "core/base/units.h"
+#include "tools/motley/terminal_text.h"
 
 namespace motley {
 namespace {
@@ -23,7 +26,7 @@ std::string Bar(double fraction) {
 Progress::Progress(const Output& out, std::string what, std::string unit)
     : what_(std::move(what)),
       unit_(std::move(unit)),
-      shown_(out.stderr_is_terminal() && !out.quiet),
+      shown_(out.stderr_is_terminal() && out.terminal_can_edit() && !out.quiet),
       begin_(std::chrono::steady_clock::now()),
       last_(begin_) {}
 
@@ -52,7 +55,9 @@ void Progress::Update(uint64_t done, uint64_t total) {
     line += Amount(static_cast<double>(done));
   }
   line += "  " + Amount(static_cast<double>(done) / seconds) + "/s";
-  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+  // A bar that is wider than the terminal would leave its first line behind at each redraw.
+  const std::string fits = FitInto(SafeForTerminal(line), TerminalColumns(STDERR_FILENO) - 1, true);
+  std::fprintf(stderr, "\r%s\x1b[K", fits.c_str());
 }
 
 }  // namespace motley

@@ -12,7 +12,7 @@ namespace motley {
 
 class Progress {
  public:
-  // `what`: "loading model.gguf". Silent unless stderr is a terminal, and with -q.
+  // `what`: "loading model.gguf". Silent unless stderr is a terminal that can redraw a line, and with -q.
   // `unit` "": bytes.
   Progress(const Output& out, std::string what, std::string unit = "");
   ~Progress();  // clears the bar
