@@ -527,6 +527,55 @@ TEST_F(ChatOnTerminal, WithStdoutInAFileTheChatIsOnStderrAndTheFileHoldsTheAnswe
   EXPECT_EQ(ReadFile(out), "one two three\none two three\n");
 }
 
+// Twice, since the first one waits for the step that is under way.
+TEST_F(ChatOnTerminal, ASecondCtrlCLeavesNoHalfFileBehind) {
+  ScriptedModel script;
+  script.context = 20000;
+  std::string tokens;
+  for (int i = 0; i < 10000; ++i) tokens += "5 ";
+  const std::string model = Model(script);
+  const auto half = [&] {
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+      if (entry.path().filename().string().rfind("out.npy", 0) == 0) return true;
+    }
+    return false;
+  };
+  Pty logits({MOTLEY_LAUNCHER, "logits", "-m", model, "--device", "ref:0", "--tokens", tokens, "-o", File("out.npy")},
+             Options());
+  ASSERT_TRUE(logits.WaitUntil(half));
+  logits.Signal(SIGINT);
+  logits.Signal(SIGINT);
+  EXPECT_EQ(logits.WaitExit(), 130);
+  EXPECT_FALSE(half());
+}
+
+TEST_F(ChatOnTerminal, CtrlCWhileThePromptIsReadEndsTheAnswerOrTheCommand) {
+  ScriptedModel script;
+  script.says = {"done"};
+  script.context = 100000;
+  const std::string model = Model(script);
+  const std::string text(60000, 'x');
+  const std::string file = dir_.Write("long.txt", text);
+  Pty once(Run(model, {"-f", file}), Options());
+  ASSERT_TRUE(once.WaitFor("reading the prompt"));
+  once.Send(kCtrlC);
+  EXPECT_EQ(once.WaitExit(), 130);
+  EXPECT_HAS_NOT(once.raw(), "done");
+
+  Pty chat(Run(model), Options());
+  ASSERT_TRUE(chat.WaitFor(kPrompt));
+  chat.Send("\x1b[200~" + text + "\x1b[201~\r");
+  ASSERT_TRUE(chat.WaitFor("reading the prompt"));
+  chat.Send(kCtrlC);
+  ASSERT_TRUE(chat.WaitFor("(interrupted)"));
+  ASSERT_TRUE(chat.WaitFor(kPrompt));
+  chat.Send("Hi\r");  // the long message was taken back
+  ASSERT_TRUE(chat.WaitFor("done\n"));
+  ASSERT_TRUE(chat.WaitFor(kPrompt));
+  chat.Send(kCtrlD);
+  EXPECT_EQ(chat.WaitExit(), 0);
+}
+
 TEST_F(ChatOnTerminal, AContextThatIsFullIsToldAndTheChatGoesOn) {
   Pty chat(Run(Greeter(), {"--context", "64"}), Options());
   ASSERT_TRUE(chat.WaitFor(kPrompt));

@@ -75,7 +75,7 @@ TEST_F(Launcher, HelpTeachesAndVersionTells) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
   for (const char* word : {"run", "plan", "devices", "plugins", "bench", "inspect", "check", "tokenize",
-                           "logits", "perplexity", "Examples", "130"})
+                           "logits", "perplexity", "completion", "Examples", "130"})
     EXPECT_HAS(help.out, word);
   const ChildResult run = Motley({"run", "--help"});
   EXPECT_EQ(run.exit_code, 0);
@@ -103,6 +103,8 @@ TEST_F(Launcher, WrongUsageIsExitCode2AndSaysWhatWasMeant) {
       {{"check", "nope.toml"}, "nope.toml: cannot be read"},
       {{"check"}, "which file?"},
       {{"run", "-m", model_, "hi", "--context", "0"}, "--context: model.context = 0: must be 1.."},
+      {{"run", "-m", model_, "hi", "--seed", "9223372036854775808"}, "--seed: sampling.seed = 9223372036854775808: whole"},
+      {{"run", "-m", model_, "hi", "--color", "sometimes"}, "--color"},
       {{"run", "-m", model_, "hi", "--kv", "f17"}, "--kv: kv.dtype = \"f17\": must be one of"},
       {{"run", "-m", model_, "hi", "--set", "model.contxt=5"}, "did you mean \"context\"?"},
       {{"run", "-m", model_, "hi", "--pin", "layers.1"}, "write SELECTOR=DEVICE"},
@@ -195,13 +197,21 @@ TEST_F(Launcher, TokenizePrintsIdsAloneAndTakesExactBytes) {
 TEST_F(Launcher, InspectTellsWhatTheFileHolds) {
   const ChildResult text = Motley({"inspect", model_});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  for (const char* part : {"llama.block_count", "token_embd.weight", "pre-tokenizer smollm", "320 tokens"})
+  for (const char* part : {"llama.block_count", "token_embd.weight", "pre-tokenizer smollm", "320 tokens",
+                           "3 layers, hidden 96", "6 heads, 2 of keys and values", "bytes a weight  4.000",
+                           "eos 2 <|im_end|>", "cache a token   f16 384 bytes", "blk.*.attn_q.weight"})
     EXPECT_HAS(text.out, part);
+  EXPECT_EQ(text.out.find("blk.1.attn_q.weight"), std::string::npos);
+  EXPECT_HAS(Motley({"inspect", model_, "--tensors"}).out, "blk.1.attn_q.weight");
   EXPECT_EQ(text.out.find('\x1b'), std::string::npos);  // no colour in a pipe
   const auto objects = JsonLines(Motley({"inspect", model_, "--json"}).out);
   ASSERT_EQ(objects.size(), 1u);
   EXPECT_EQ(Text(objects[0].at("metadata").as_object(), "general.architecture"), "llama");
   EXPECT_TRUE(objects[0].at("metadata").at("llama.block_count").is_int64());
+  EXPECT_EQ(objects[0].at("model").at("layers").as_int64(), 3);
+  EXPECT_EQ(objects[0].at("model").at("kv_bytes_per_token").at("f16").as_int64(), 384);
+  EXPECT_EQ(objects[0].at("tokenizer").at("special_ids").at("eos").as_int64(), 2);
+  EXPECT_EQ(objects[0].at("tensors").as_array().size(), 29u);
   EXPECT_EQ(objects[0].at("tensors").at(0).at("shape").as_array().size(), 2u);
 }
 
@@ -392,6 +402,16 @@ TEST_F(Launcher, AFailedCommandLeavesNoFileBehind) {
   EXPECT_EQ(Motley(On("logits", {"--tokens", "1 2 999999", "-o", out})).exit_code, 2);
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
     EXPECT_EQ(entry.path().filename().string().find("half.npy"), std::string::npos) << entry.path();
+}
+
+TEST_F(Launcher, APromptOfMoreThan64MiBIsRefusedBeforeItIsTokenized) {
+  const std::string file = dir_.Write("big.txt", "");
+  std::filesystem::resize_file(file, (uint64_t{64} << 20) + 1);
+  for (const std::vector<std::string>& args : {On("run", {"-f", file}), {"tokenize", "-m", model_, "-f", file}}) {
+    const ChildResult result = Motley(args);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_HAS(result.err, "big.txt: larger than 64 MiB");
+  }
 }
 
 TEST_F(Launcher, BenchCountsNoAllocationsInADecodeStep) {

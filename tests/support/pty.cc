@@ -119,6 +119,16 @@ testing::AssertionResult Pty::WaitFor(std::string_view text) {
   }
 }
 
+testing::AssertionResult Pty::WaitUntil(const std::function<bool()>& there) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(options_.timeout_s);
+  while (!there()) {
+    if (std::chrono::steady_clock::now() > deadline)
+      return testing::AssertionFailure() << "it did not happen; there is: " << VisibleText(raw_);
+    ReadSome(1);
+  }
+  return testing::AssertionSuccess();
+}
+
 int Pty::WaitExit() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(options_.timeout_s);
   int status = 0;

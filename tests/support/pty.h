@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class Pty {
   // are left out before it looks; "bracketed paste on" shows as "[PROMPT]", so that a new prompt can be told
   // from an old one.
   testing::AssertionResult WaitFor(std::string_view text);
+  // The same for something else than output.
+  testing::AssertionResult WaitUntil(const std::function<bool()>& there);
   // The end of the program: its exit code, or minus the signal that ended it; -1000: it did not end.
   int WaitExit();
 

@@ -48,7 +48,8 @@ StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint
   return opened;
 }
 
-StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrupt, const OnToken& on_token) {
+StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrupt, const OnToken& on_token,
+                            const std::function<void()>& on_step) {
   MOTLEY_ASSIGN_OR_RETURN(const uint64_t id, engine.Submit(std::move(request)));
   interrupt.OnInterrupt([&engine, id] { engine.Cancel(id); });
   if (interrupt.IsSet()) engine.Cancel(id);  // it came before there was anybody to tell
@@ -57,6 +58,7 @@ StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrup
   PendingToken pending;
   std::vector<Event> events;
   while (status.ok() && engine.busy()) {
+    if (on_step) on_step();
     status = engine.Step(&events);
     for (const Event& event : events) {
       if (event.token >= 0) {

@@ -36,8 +36,9 @@ struct Answer {
 // of a request that was cancelled.
 using OnToken = std::function<void(int32_t id, std::string_view text)>;
 
-// Runs one request to its end. A cancelled one is no error here.
-StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrupt, const OnToken& on_token);
+// Runs one request to its end. A cancelled one is no error here. on_step is called before each step.
+StatusOr<Answer> RunRequest(Engine& engine, Request request, Interrupt& interrupt, const OnToken& on_token,
+                            const std::function<void()>& on_step = nullptr);
 
 // How many rows of logits a step may give without taking more than 64 MiB.
 int64_t OutputsAStep(int64_t vocab_rows, uint64_t wanted);

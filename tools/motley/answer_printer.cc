@@ -8,11 +8,18 @@ AnswerPrinter::AnswerPrinter(Output& out, Interrupt& interrupt)
     : out_(out),
       on_stdout_(out.stdout_is_terminal()),
       show_reasoning_(on_stdout_ || (out.stderr_is_terminal() && !out.quiet)),
+      waiting_(out, "reading the prompt"),
       plain_(interrupt, [fd = on_stdout_ ? STDOUT_FILENO : STDERR_FILENO, styled = coloured()] {
         if (styled && write(fd, kPlain.data(), kPlain.size()) < 0) return;  // nobody is there
       }) {}
 
+AnswerSink AnswerPrinter::Sink() {
+  return {[this](int32_t, std::string_view text, Channel channel) { Print(text, channel); },
+          [this] { waiting_.Step(); }};
+}
+
 void AnswerPrinter::Print(std::string_view text, Channel channel) {
+  waiting_.Clear();
   if (text.empty() || ended_) return;
   if (channel == Channel::kReasoning) {
     if (show_reasoning_) PrintReasoning(text);
@@ -50,6 +57,7 @@ void AnswerPrinter::EndReasoning() {
 
 void AnswerPrinter::End() {
   if (ended_) return;
+  waiting_.Clear();
   EndReasoning();
   ended_ = true;
   const std::string rest = safe_.Flush();

@@ -11,6 +11,7 @@
 #include "tools/motley/chat_model.h"
 #include "tools/motley/output.h"
 #include "tools/motley/terminal_text.h"
+#include "tools/motley/waiting_note.h"
 
 namespace motley {
 
@@ -21,6 +22,8 @@ class AnswerPrinter {
   AnswerPrinter(const AnswerPrinter&) = delete;
   AnswerPrinter& operator=(const AnswerPrinter&) = delete;
 
+  // What tells this object of an answer; it must outlive the sink.
+  AnswerSink Sink();
   void Print(std::string_view text, Channel channel);
   // The line's end, once.
   void End();
@@ -41,6 +44,7 @@ class AnswerPrinter {
   char last_ = '\n';  // of the answer's characters
   char last_reasoning_ = '\n';
   bool any_ = false;
+  WaitingNote waiting_;
   const Interrupt::Undo plain_;  // a process that ends at once leaves no dim terminal behind
 };
 

@@ -176,9 +176,7 @@ void Chat::Stats() {
 void Chat::Answer() {
   interrupt_.WarnFirst(kStillEnding);
   AnswerPrinter printer(out_, interrupt_);
-  auto answer =
-      model_.Answer(conversation_, {options_.thinking, options_.seed}, interrupt_,
-                    [&](int32_t, std::string_view text, Channel channel) { printer.Print(text, channel); });
+  auto answer = model_.Answer(conversation_, {options_.thinking, options_.seed}, interrupt_, printer.Sink());
   printer.End();
   interrupt_.WarnFirst("");
   if (!answer.ok()) {

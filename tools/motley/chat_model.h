@@ -19,8 +19,13 @@ namespace motley {
 // Thinking is shown apart from the answer.
 enum class Channel { kAnswer, kReasoning };
 
-// A token with all of its text. token -1: text alone.
-using OnPiece = std::function<void(int32_t token, std::string_view text, Channel channel)>;
+// Who is told of an answer as it comes.
+struct AnswerSink {
+  // A token with all of its text, which may be empty; -1: text alone.
+  std::function<void(int32_t token, std::string_view text, Channel channel)> on_piece;
+  // Called before each step, so that one knows that there is something to wait for.
+  std::function<void()> on_step;
+};
 
 struct AnswerOptions {
   std::optional<bool> thinking;  // absent = as the template does by itself
@@ -39,7 +44,7 @@ class ChatModel {
   // The answer to the last message, told piece by piece. It ends early where `interrupt` is set; that is no
   // error. INVALID_ARGUMENT: this conversation can't be answered (too long, a template that refuses it).
   virtual StatusOr<AnsweredTurn> Answer(const Conversation& conversation, const AnswerOptions& options,
-                                        Interrupt& interrupt, const OnPiece& on_piece) = 0;
+                                        Interrupt& interrupt, const AnswerSink& sink) = 0;
   // Tokens that a conversation may have.
   virtual int64_t context() const = 0;
   // Whether the template knows thinking on and off.

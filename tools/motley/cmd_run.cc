@@ -84,12 +84,13 @@ Status AnswerInJson(ChatModel& model, const Conversation& conversation, const An
                     Launcher& launcher) {
   Output& out = launcher.out;
   out.PrintJson({{"type", "start"}, {"model", ToValidUtf8(name)}, {"prompt_tokens", prompt_tokens}});
-  const auto answer = model.Answer(
-      conversation, options, launcher.interrupt, [&](int32_t id, std::string_view text, Channel channel) {
-        out.PrintJson(
-            {{"type", channel == Channel::kAnswer ? "token" : "reasoning"}, {"id", id}, {"text", text}});
-        out.Flush();
-      });
+  AnswerSink sink;
+  sink.on_piece = [&](int32_t id, std::string_view text, Channel channel) {
+    out.PrintJson(
+        {{"type", channel == Channel::kAnswer ? "token" : "reasoning"}, {"id", id}, {"text", text}});
+    out.Flush();
+  };
+  const auto answer = model.Answer(conversation, options, launcher.interrupt, sink);
   if (!answer.ok()) return answer.status();
   out.PrintJson(EndJson(answer->reason, answer->stats, limit));
   out.result_ended = true;
@@ -100,9 +101,7 @@ Status AnswerInJson(ChatModel& model, const Conversation& conversation, const An
 Status AnswerInText(ChatModel& model, const Conversation& conversation, const AnswerOptions& options,
                     const Bandwidth& limit, bool stats, Launcher& launcher) {
   AnswerPrinter printer(launcher.out, launcher.interrupt);
-  const auto answer =
-      model.Answer(conversation, options, launcher.interrupt,
-                   [&](int32_t, std::string_view text, Channel channel) { printer.Print(text, channel); });
+  const auto answer = model.Answer(conversation, options, launcher.interrupt, printer.Sink());
   printer.End();
   if (!answer.ok()) return answer.status();
   if (stats) launcher.out.Note(StatsLine(answer->stats, limit));

@@ -10,16 +10,17 @@ EngineChatModel::EngineChatModel(Engine& engine, Prompter prompter, const Config
     : engine_(engine), prompter_(std::move(prompter)), sampling_(config.sampling) {}
 
 StatusOr<AnsweredTurn> EngineChatModel::Answer(const Conversation& conversation, const AnswerOptions& options,
-                                               Interrupt& interrupt, const OnPiece& on_piece) {
+                                               Interrupt& interrupt, const AnswerSink& sink) {
   MOTLEY_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, prompter_.Encode(conversation, engine_.tokenizer()));
   AnsweredTurn answered;
   answered.turn.role = "assistant";
+  const auto on_token = [&](int32_t token, std::string_view text) {
+    answered.turn.content += text;
+    sink.on_piece(token, text, Channel::kAnswer);
+  };
+  Request request = MakeRequest(sampling_, std::move(prompt), options.seed);
   MOTLEY_ASSIGN_OR_RETURN(const struct Answer answer,
-                          RunRequest(engine_, MakeRequest(sampling_, std::move(prompt), options.seed),
-                                     interrupt, [&](int32_t token, std::string_view text) {
-                                       answered.turn.content += text;
-                                       on_piece(token, text, Channel::kAnswer);
-                                     }));
+                          RunRequest(engine_, std::move(request), interrupt, on_token, sink.on_step));
   answered.reason = answer.reason;
   answered.stats = answer.stats;
   return answered;

@@ -13,7 +13,7 @@ class EngineChatModel final : public ChatModel {
   EngineChatModel(Engine& engine, Prompter prompter, const Config& config);
 
   StatusOr<AnsweredTurn> Answer(const Conversation& conversation, const AnswerOptions& options,
-                                Interrupt& interrupt, const OnPiece& on_piece) override;
+                                Interrupt& interrupt, const AnswerSink& sink) override;
   int64_t context() const override { return engine_.context(); }
   bool can_switch_thinking() const override { return false; }
 

@@ -63,7 +63,8 @@ TEST(ParseChatLine, RefusesWithAHint) {
 TEST(ChatHelp, NamesEveryCommand) {
   const std::string help = ChatHelp(true, 0);
   for (const ChatCommand& command : ChatCommands()) {
-    if (!command.usage.empty()) EXPECT_NE(help.find(command.usage), std::string::npos) << command.usage;
+    if (command.usage.empty()) continue;
+    EXPECT_NE(help.find(command.usage), std::string::npos) << command.usage;
   }
   EXPECT_NE(help.find("Alt-Enter"), std::string::npos);
   EXPECT_EQ(ChatHelp(false, 0).find("Alt-Enter"), std::string::npos);
