@@ -84,6 +84,7 @@ class Engine::Impl {
     sequence->tokens.reserve(request.prompt.size() + sequence->token_limit);
     sequence->pages.reserve(static_cast<size_t>(planned_->limits.max_pages));
     sequence->detokenizer = std::make_unique<Detokenizer>(files_.tokenizer.get(), false, request.shown);
+    sequence->detokenizer->Continue(request.prompt.back());
     sequence->raw_text.reserve(1024);
     sequence->text.reserve(1024);
     sequence->stats.prompt_tokens = request.prompt.size();

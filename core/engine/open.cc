@@ -44,6 +44,7 @@ StatusOr<ModelFiles> OpenVocabulary(const std::string& path, Logger& logger) {
   MOTLEY_ASSIGN_OR_RETURN(const VocabSource source, ReadVocabulary(metadata));
   StatusOr<Tokenizer> tokenizer = Tokenizer::Create(source);
   if (!tokenizer.ok()) return tokenizer.status().WithPrefix(metadata.origin());
+  for (const std::string& warning : tokenizer->warnings()) logger.Write(LogLevel::kWarning, "model", warning);
   files.tokenizer = std::make_unique<Tokenizer>(*std::move(tokenizer));
   MOTLEY_ASSIGN_OR_RETURN(const auto chat_template, metadata.FindString("tokenizer.chat_template"));
   files.chat_template = std::string(chat_template.value_or(""));

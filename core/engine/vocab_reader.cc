@@ -14,7 +14,8 @@ Status ReadTypes(const Metadata& metadata, std::string_view key, std::vector<int
   types->reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] < std::numeric_limits<int32_t>::min() || values[i] > std::numeric_limits<int32_t>::max()) {
-      return metadata.Error(key, "[" + std::to_string(i) + "] = " + std::to_string(values[i]) + ": must be 0..6");
+      return metadata.Error(key,
+                            "[" + std::to_string(i) + "] = " + std::to_string(values[i]) + ": must be 0..6");
     }
     types->push_back(static_cast<int32_t>(values[i]));
   }
@@ -43,14 +44,18 @@ StatusOr<VocabSource> ReadVocabulary(const Metadata& metadata) {
   VocabSource source;
   MOTLEY_ASSIGN_OR_RETURN(const auto model, metadata.FindString("tokenizer.ggml.model"));
   MOTLEY_ASSIGN_OR_RETURN(const auto pre, metadata.FindString("tokenizer.ggml.pre"));
+  source.origin = metadata.origin();
   source.model = model.value_or("");
   source.pre = pre.value_or("");
   MOTLEY_RETURN_IF_ERROR(ReadArrays(metadata, &source));
 
   const std::pair<const char*, std::optional<int64_t>*> ids[] = {
-      {"tokenizer.ggml.bos_token_id", &source.bos_id},      {"tokenizer.ggml.eos_token_id", &source.eos_id},
-      {"tokenizer.ggml.eot_token_id", &source.eot_id},      {"tokenizer.ggml.eom_token_id", &source.eom_id},
-      {"tokenizer.ggml.unknown_token_id", &source.unk_id},  {"tokenizer.ggml.seperator_token_id", &source.sep_id},
+      {"tokenizer.ggml.bos_token_id", &source.bos_id},
+      {"tokenizer.ggml.eos_token_id", &source.eos_id},
+      {"tokenizer.ggml.eot_token_id", &source.eot_id},
+      {"tokenizer.ggml.eom_token_id", &source.eom_id},
+      {"tokenizer.ggml.unknown_token_id", &source.unk_id},
+      {"tokenizer.ggml.seperator_token_id", &source.sep_id},
       {"tokenizer.ggml.padding_token_id", &source.pad_id},
   };
   for (const auto& [key, id] : ids) {
@@ -59,7 +64,14 @@ StatusOr<VocabSource> ReadVocabulary(const Metadata& metadata) {
   if (constexpr std::string_view kEnds = "tokenizer.ggml.eos_token_ids"; metadata.Has(kEnds)) {
     MOTLEY_ASSIGN_OR_RETURN(source.end_ids, metadata.GetInts(kEnds));
   }
-  MOTLEY_ASSIGN_OR_RETURN(source.add_bos, metadata.FindBool("tokenizer.ggml.add_bos_token"));
+  const std::pair<const char*, std::optional<bool>*> flags[] = {
+      {"tokenizer.ggml.add_bos_token", &source.add_bos},
+      {"tokenizer.ggml.add_space_prefix", &source.add_space_prefix},
+      {"tokenizer.ggml.remove_extra_whitespaces", &source.remove_extra_whitespaces},
+  };
+  for (const auto& [key, flag] : flags) {
+    MOTLEY_ASSIGN_OR_RETURN(*flag, metadata.FindBool(key));
+  }
   return source;
 }
 

@@ -1,5 +1,7 @@
 #include "core/text/end_tokens.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -35,6 +37,10 @@ std::vector<int32_t> EndTokensByName(const SpecialTokens& specials) {
     if (id.has_value()) ids.push_back(*id);
   }
   return ids;
+}
+
+bool IsEndTokenName(std::string_view name) {
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 }  // namespace motley

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/text/special_tokens.h"
@@ -12,5 +13,8 @@ namespace motley {
 // where the vocabulary has them as control or user-defined tokens, hand over to somebody else in every model
 // that has them.
 std::vector<int32_t> EndTokensByName(const SpecialTokens& specials);
+
+// Whether a token of this name is one of them.
+bool IsEndTokenName(std::string_view name);
 
 }  // namespace motley

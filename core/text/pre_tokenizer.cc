@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "core/text/utf8.h"
@@ -12,39 +13,7 @@
 namespace motley {
 namespace {
 
-// \p{White_Space} is what the models' own tokenizers mean by \s; PCRE2's \s takes U+180E besides.
-#define SPACE "\\p{White_Space}"
-#define NOT_SPACE "\\P{White_Space}"
-
-// Two characters of a contraction in either case, and only in ASCII: U+017F is no s here.
-#define CONTRACTION "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
-#define WORDS_AND_SPACES(number)                                                              \
-  CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" number "| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n]*|" \
-  SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
-
-constexpr char kGpt2[] =
-    "'(?:[stmd]|re|ve|ll)| ?\\p{L}+| ?\\p{N}+| ?[^" SPACE "\\p{L}\\p{N}]+|"
-    SPACE "+(?!" NOT_SPACE ")|" SPACE "+";
-// Every digit is cut off first and the rest is split as gpt-2 does, so a run of spaces sees a digit as the
-// end of the text: that is the lookahead here.
-constexpr char kSmollm[] =
-    "\\p{N}|'(?:[stmd]|re|ve|ll)| ?\\p{L}+| ?[^" SPACE "\\p{L}\\p{N}]+|"
-    SPACE "+(?![^" SPACE "\\p{N}])|" SPACE "+";
-constexpr char kDigitTriples[] = WORDS_AND_SPACES("\\p{N}{1,3}");
-constexpr char kSingleDigits[] = WORDS_AND_SPACES("\\p{N}");
-
-constexpr PreTokenizer::Rule kRules[] = {
-    // name, pattern, ignore_merges, add_bos
-    {"smollm", kSmollm, false, false},
-    {"gpt-2", kGpt2, false, false},
-    {"llama-bpe", kDigitTriples, true, true},
-    {"llama3", kDigitTriples, true, true},
-    {"llama-v3", kDigitTriples, true, true},
-    {"qwen2", kSingleDigits, false, false},
-    {"glm4", kDigitTriples, true, false},
-    {"glm5", kDigitTriples, true, false},
-    {"chatglm-bpe", kDigitTriples, true, false},
-};
+using Words = std::vector<std::string_view>;
 
 std::string Pcre2Message(int code) {
   char buffer[256];
@@ -52,62 +21,70 @@ std::string Pcre2Message(int code) {
   return n < 0 ? "PCRE2 error " + std::to_string(code) : std::string(buffer);
 }
 
-// A copy in which every byte that is not part of a character is one that the rules treat as a symbol.
+// A copy in which every byte that is not part of a character is one that no rule has a use for.
 std::string ReplaceInvalid(std::string_view text);
+
+void AddPiece(std::string_view piece, Words* words) {
+  if (!piece.empty()) words->push_back(piece);
+}
+
+// Cuts `text` from `begin` on before each third character that `run`, a part of it, has counted from its end.
+// Returns where the last cut was.
+const char* CutBeforeTriples(const char* begin, std::string_view run, Words* words);
 
 }  // namespace
 
-struct PreTokenizer::Compiled {
-  pcre2_code* code = nullptr;
-  pcre2_match_context* context = nullptr;
-  ~Compiled() {
-    pcre2_match_context_free(context);
-    pcre2_code_free(code);
-  }
+class PreTokenizer::Pattern {
+ public:
+  static StatusOr<Pattern> Compile(const SplitStage& stage, const char* rule_name);
+
+  // Appends the pieces of `piece`, which is valid UTF-8.
+  Status Split(std::string_view piece, pcre2_match_data* match, Words* words) const;
+
+ private:
+  struct FreeCode {
+    void operator()(pcre2_code* c) const { pcre2_code_free(c); }
+  };
+  struct FreeContext {
+    void operator()(pcre2_match_context* c) const { pcre2_match_context_free(c); }
+  };
+
+  const char* rule_name_ = "";
+  bool cut_before_triples_ = false;
+  std::unique_ptr<pcre2_code, FreeCode> code_;
+  std::unique_ptr<pcre2_match_context, FreeContext> context_;
 };
 
-PreTokenizer::PreTokenizer(const Rule* rule, std::unique_ptr<Compiled> compiled)
-    : rule_(rule), compiled_(std::move(compiled)) {}
+PreTokenizer::PreTokenizer(const SplitRule* rule) : rule_(rule) {}
 PreTokenizer::PreTokenizer(PreTokenizer&&) noexcept = default;
 PreTokenizer& PreTokenizer::operator=(PreTokenizer&&) noexcept = default;
 PreTokenizer::~PreTokenizer() = default;
 
 std::vector<std::string_view> PreTokenizer::KnownNames() {
   std::vector<std::string_view> names;
-  for (const Rule& rule : kRules) names.push_back(rule.name);
+  for (const SplitRule& rule : SplitRules()) names.push_back(rule.name);
   return names;
 }
 
 StatusOr<PreTokenizer> PreTokenizer::Create(std::string_view name) {
-  const Rule* rule = nullptr;
-  std::string known;
-  for (const Rule& candidate : kRules) {
-    if (candidate.name == name) rule = &candidate;
-    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
+  const auto rules = SplitRules();
+  const auto rule =
+      std::find_if(rules.begin(), rules.end(), [&](const SplitRule& r) { return r.name == name; });
+  if (rule == rules.end()) {
+    std::string known;
+    for (const SplitRule& r : rules) known += (known.empty() ? "" : ", ") + std::string(r.name);
+    return UnimplementedError("tokenizer.ggml.pre = \"" + ToValidUtf8(name.substr(0, 64)) +
+                              "\" is unknown: the split rules known are " + known);
   }
-  if (rule == nullptr) {
-    const std::string what = name.empty() ? " is missing" : " = \"" + ToValidUtf8(name.substr(0, 64)) + "\" is unknown";
-    return UnimplementedError("tokenizer.ggml.pre" + what + ": the split rules known are " + known);
+  PreTokenizer made(&*rule);
+  for (const SplitStage& stage : rule->stages) {
+    MOTLEY_ASSIGN_OR_RETURN(Pattern pattern, Pattern::Compile(stage, rule->name));
+    made.patterns_.push_back(std::move(pattern));
   }
-  auto compiled = std::make_unique<Compiled>();
-  int error = 0;
-  PCRE2_SIZE offset = 0;
-  compiled->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rule->pattern), PCRE2_ZERO_TERMINATED,
-                                 PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
-  if (compiled->code == nullptr) {
-    return InternalError("split rule " + std::string(rule->name) + " at " + std::to_string(offset) + ": " +
-                         Pcre2Message(error));
-  }
-  // Without JIT (a hardened kernel, another CPU) the same code is interpreted.
-  (void)pcre2_jit_compile(compiled->code, PCRE2_JIT_COMPLETE);
-  compiled->context = pcre2_match_context_create(nullptr);
-  if (compiled->context == nullptr) return ResourceExhaustedError("no memory for a PCRE2 match context");
-  // The rules backtrack at most once over a run, so that a limit would only refuse long texts.
-  pcre2_set_match_limit(compiled->context, UINT32_MAX);
-  return PreTokenizer(rule, std::move(compiled));
+  return made;
 }
 
-Status PreTokenizer::Split(std::string_view text, std::vector<std::string_view>* words) const {
+Status PreTokenizer::Split(std::string_view text, Words* words) const {
   std::string replaced;
   std::string_view subject = text;
   if (!IsValidUtf8(text)) {
@@ -117,25 +94,73 @@ Status PreTokenizer::Split(std::string_view text, std::vector<std::string_view>*
   const std::unique_ptr<pcre2_match_data, void (*)(pcre2_match_data*)> match(
       pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
   if (match == nullptr) return ResourceExhaustedError("no memory for PCRE2 match data");
-  const auto* begin = reinterpret_cast<PCRE2_SPTR>(subject.data());
-  const PCRE2_SIZE* found = pcre2_get_ovector_pointer(match.get());
-  // The text was checked once above; PCRE2 would check all of it again for every word.
+  const size_t before = words->size();
+  Words pieces, next;  // of the stages before the last
+  AddPiece(subject, &pieces);
+  for (const Pattern& pattern : patterns_) {
+    const bool last = &pattern == &patterns_.back();
+    next.clear();
+    for (const std::string_view piece : pieces) {
+      MOTLEY_RETURN_IF_ERROR(pattern.Split(piece, match.get(), last ? words : &next));
+    }
+    pieces.swap(next);
+  }
+  if (subject.data() == text.data()) return OkStatus();
+  for (size_t i = before; i < words->size(); ++i) {
+    std::string_view& word = (*words)[i];
+    word = text.substr(static_cast<size_t>(word.data() - subject.data()), word.size());
+  }
+  return OkStatus();
+}
+
+StatusOr<PreTokenizer::Pattern> PreTokenizer::Pattern::Compile(const SplitStage& stage,
+                                                               const char* rule_name) {
+  Pattern made;
+  made.rule_name_ = rule_name;
+  made.cut_before_triples_ = stage.cut_before_triples;
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  made.code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(stage.pattern), PCRE2_ZERO_TERMINATED,
+                                 PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr));
+  if (made.code_ == nullptr) {
+    return InternalError("split rule " + std::string(rule_name) + " at " + std::to_string(offset) + ": " +
+                         Pcre2Message(error));
+  }
+  // Without JIT (a hardened kernel, another CPU) the same code is interpreted.
+  (void)pcre2_jit_compile(made.code_.get(), PCRE2_JIT_COMPLETE);
+  made.context_.reset(pcre2_match_context_create(nullptr));
+  if (made.context_ == nullptr) return ResourceExhaustedError("no memory for a PCRE2 match context");
+  // The rules backtrack at most once over a run, so that a limit would only refuse long texts.
+  pcre2_set_match_limit(made.context_.get(), UINT32_MAX);
+  return made;
+}
+
+Status PreTokenizer::Pattern::Split(std::string_view piece, pcre2_match_data* match, Words* words) const {
+  const auto* begin = reinterpret_cast<PCRE2_SPTR>(piece.data());
+  const PCRE2_SIZE* found = pcre2_get_ovector_pointer(match);
+  // The text was checked once; PCRE2 would check all of it again for every word.
   uint32_t options = PCRE2_NO_UTF_CHECK;
-  for (size_t at = 0; at < text.size();) {
-    int rc = pcre2_match(compiled_->code, begin, subject.size(), at, options, match.get(), compiled_->context);
+  size_t at = 0;       // where the search goes on
+  size_t pending = 0;  // where the piece that is not appended yet begins
+  while (at < piece.size()) {
+    const int rc = pcre2_match(code_.get(), begin, piece.size(), at, options, match, context_.get());
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
       options |= PCRE2_NO_JIT;
       continue;
     }
-    if (rc == PCRE2_ERROR_NOMATCH) {
-      words->push_back(text.substr(at));
-      break;
-    }
-    if (rc < 0) return InternalError("split rule " + std::string(rule_->name) + ": " + Pcre2Message(rc));
-    if (found[0] > at) words->push_back(text.substr(at, found[0] - at));
-    words->push_back(text.substr(found[0], found[1] - found[0]));
+    if (rc == PCRE2_ERROR_NOMATCH) break;
+    if (rc < 0) return InternalError("split rule " + std::string(rule_name_) + ": " + Pcre2Message(rc));
     at = found[1];
+    const std::string_view matched = piece.substr(found[0], found[1] - found[0]);
+    if (cut_before_triples_) {
+      pending = static_cast<size_t>(CutBeforeTriples(piece.data() + pending, matched, words) - piece.data());
+      continue;
+    }
+    AddPiece(piece.substr(pending, found[0] - pending), words);
+    AddPiece(matched, words);
+    pending = at;
   }
+  AddPiece(piece.substr(pending), words);
   return OkStatus();
 }
 
@@ -145,10 +170,23 @@ std::string ReplaceInvalid(std::string_view text) {
   std::string out(text);
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = NextUtf8(text.substr(at));
-    if (step.kind != Utf8Step::kCharacter) std::fill_n(out.begin() + at, step.size, '\x01');
+    if (step.kind != Utf8Step::kCharacter)
+      std::fill_n(out.begin() + static_cast<ptrdiff_t>(at), step.size, '\x01');
     at += step.size;
   }
   return out;
+}
+
+const char* CutBeforeTriples(const char* begin, std::string_view run, Words* words) {
+  const auto begins_character = [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; };
+  auto left = static_cast<size_t>(std::count_if(run.begin(), run.end(), begins_character));
+  for (const char& c : run) {
+    if (!begins_character(c)) continue;
+    if (left-- % 3 != 0) continue;
+    AddPiece({begin, static_cast<size_t>(&c - begin)}, words);
+    begin = &c;
+  }
+  return begin;
 }
 
 }  // namespace

@@ -1,31 +1,24 @@
 // PreTokenizer: cuts text into the words inside which BPE merges.
 //
-// Each name of tokenizer.ggml.pre has one split rule, a regular expression run by PCRE2 (with JIT where the
-// machine allows it). The words, put together, are always the text, byte for byte: what no rule matches is
-// a word of its own, and a byte that is not UTF-8 is treated as a symbol is.
+// Each name of tokenizer.ggml.pre has one split rule (split_rules.h), regular expressions run by PCRE2 (with
+// JIT where the machine allows it), with the character classes of Unicode 14. The words, put together, are
+// always the text, byte for byte: what no pattern matches is a word of its own, and a byte that is not UTF-8
+// counts as a control character.
 //
 // Threads: Split may be called from any thread.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/text/split_rules.h"
 
 namespace motley {
 
 class PreTokenizer {
  public:
-  // What a name of tokenizer.ggml.pre stands for.
-  struct Rule {
-    const char* name;
-    const char* pattern;
-    bool ignore_merges;  // a word that is in the vocabulary is taken whole, whatever the merges say
-    bool add_bos;        // when the file does not say
-  };
-
   // `name` as in tokenizer.ggml.pre. An unknown one is UNIMPLEMENTED, with the names that are known.
   static StatusOr<PreTokenizer> Create(std::string_view name);
   static std::vector<std::string_view> KnownNames();
@@ -34,17 +27,17 @@ class PreTokenizer {
   PreTokenizer& operator=(PreTokenizer&&) noexcept;
   ~PreTokenizer();
 
-  const Rule& rule() const { return *rule_; }
+  const SplitRule& rule() const { return *rule_; }
 
-  // Appends the words of `text` to `words`, as views into it.
+  // Appends the words of `text` to `words`, as views into it. Time is linear in the text, whatever it is.
   Status Split(std::string_view text, std::vector<std::string_view>* words) const;
 
  private:
-  struct Compiled;  // the PCRE2 handles
-  PreTokenizer(const Rule* rule, std::unique_ptr<Compiled> compiled);
+  class Pattern;  // what PCRE2 compiled of a stage
+  explicit PreTokenizer(const SplitRule* rule);
 
-  const Rule* rule_;
-  std::unique_ptr<Compiled> compiled_;
+  const SplitRule* rule_;
+  std::vector<Pattern> patterns_;  // one a stage
 };
 
 }  // namespace motley

@@ -11,7 +11,9 @@ void SpecialTokens::Add(std::string_view name, int32_t id, bool control) {
 
 void SpecialTokens::Finish() {
   std::sort(entries_.begin(), entries_.end(),
-            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+            [](const Entry& a, const Entry& b) { return a.name != b.name ? a.name < b.name : a.id < b.id; });
+  const auto same = [](const Entry& a, const Entry& b) { return a.name == b.name; };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
 }
 
 std::optional<int32_t> SpecialTokens::Find(std::string_view name) const {

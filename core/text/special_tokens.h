@@ -12,14 +12,17 @@ namespace motley {
 
 class SpecialTokens {
  public:
-  // Names are unique and not empty.
+  // `name` is not empty. Of tokens with the same one the first id counts.
   void Add(std::string_view name, int32_t id, bool control);
   // Call once, after the last Add.
   void Finish();
 
   std::optional<int32_t> Find(std::string_view name) const;
 
-  struct Match { int32_t id; size_t size; };
+  struct Match {
+    int32_t id;
+    size_t size;
+  };
   // The longest name at the beginning of `text`; a control token's only within its first `trusted` bytes.
   std::optional<Match> MatchAt(std::string_view text, size_t trusted) const;
   bool MayBegin(unsigned char byte) const { return first_[byte]; }

@@ -7,13 +7,8 @@
 namespace motley {
 namespace {
 
-// BpeMerger counts places in 32 bits, and a byte makes at most three.
+// The encoders count places in 32 bits, and a byte makes at most three.
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
-
-std::string HexByte(unsigned char byte) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-}
 
 }  // namespace
 
@@ -50,7 +45,9 @@ std::string_view Tokenizer::TokenBytes(int32_t id) const {
   return std::string_view(bytes_.data() + begin, bytes_end_[id] - begin);
 }
 
-std::string Tokenizer::TokenPiece(int32_t id) const { return ToValidUtf8(TokenBytes(id)); }
+std::string Tokenizer::TokenPiece(int32_t id) const {
+  return ToValidUtf8(TokenBytes(id));
+}
 
 bool Tokenizer::IsControl(int32_t id) const {
   return type(id) == TokenType::kControl || type(id) == TokenType::kUnknown;
@@ -58,6 +55,17 @@ bool Tokenizer::IsControl(int32_t id) const {
 
 bool Tokenizer::IsEndOfTurn(int32_t id) const {
   return std::binary_search(end_ids_.begin(), end_ids_.end(), id);
+}
+
+bool Tokenizer::AddsSpaceBehind(std::optional<int32_t> id) const {
+  if (!adds_space_) return false;
+  if (!id.has_value()) return true;
+  switch (type(*id)) {
+    case TokenType::kControl:
+    case TokenType::kUserDefined: return true;
+    case TokenType::kUnknown: return unknown_is_special_;
+    default: return false;
+  }
 }
 
 // Takes the special tokens out, leftmost and longest first, and encodes what lies between them.
@@ -68,7 +76,6 @@ StatusOr<std::vector<int32_t>> Tokenizer::EncodeText(std::string_view text,
                                 std::to_string(kMaxTextBytes) + " can be tokenized at once");
   }
   std::vector<int32_t> ids;
-  std::vector<std::string_view> words;
   size_t plain = 0;  // where the text that is not encoded yet begins
   auto range = trusted.begin();
   for (size_t i = 0; i < text.size();) {
@@ -83,39 +90,32 @@ StatusOr<std::vector<int32_t>> Tokenizer::EncodeText(std::string_view text,
       ++i;
       continue;
     }
-    MOTLEY_RETURN_IF_ERROR(EncodePlain(text.substr(plain, i - plain), &words, &ids));
+    MOTLEY_RETURN_IF_ERROR(EncodePlain(text.substr(plain, i - plain), &ids));
     ids.push_back(match->id);
     i += match->size;
     plain = i;
   }
-  MOTLEY_RETURN_IF_ERROR(EncodePlain(text.substr(plain), &words, &ids));
+  MOTLEY_RETURN_IF_ERROR(EncodePlain(text.substr(plain), &ids));
   return ids;
 }
 
-Status Tokenizer::EncodePlain(std::string_view text, std::vector<std::string_view>* words,
-                              std::vector<int32_t>* ids) const {
-  if (no_token_.any()) {
-    const auto it = std::find_if(text.begin(), text.end(),
-                                 [&](char c) { return no_token_[static_cast<unsigned char>(c)]; });
-    if (it != text.end()) {
-      return InvalidArgumentError("the text holds the byte " + HexByte(static_cast<unsigned char>(*it)) +
-                                  ", and tokenizer.ggml.tokens has no token for it");
-    }
-  }
-  words->clear();
-  MOTLEY_RETURN_IF_ERROR(pre_.Split(text, words));
-  for (const std::string_view word : *words) bpe_.Encode(word, ids);
-  return OkStatus();
+Status Tokenizer::EncodePlain(std::string_view text, std::vector<int32_t>* ids) const {
+  if (text.empty()) return OkStatus();
+  return OfFile(encoder_->Encode(text, ids));
 }
 
 Status Tokenizer::AddBos(const EncodeOptions& options, bool unless_there, std::vector<int32_t>* ids) const {
   if (!options.add_bos.value_or(add_bos_)) return OkStatus();
   if (!bos_id_.has_value()) {
-    return InvalidArgumentError("BOS was asked for, and the file has no tokenizer.ggml.bos_token_id");
+    return OfFile(InvalidArgumentError("BOS was asked for, and tokenizer.ggml.bos_token_id is missing"));
   }
   if (unless_there && !ids->empty() && ids->front() == *bos_id_) return OkStatus();
   ids->insert(ids->begin(), *bos_id_);
   return OkStatus();
+}
+
+Status Tokenizer::OfFile(Status status) const {
+  return status.ok() || origin_.empty() ? status : status.WithPrefix(origin_);
 }
 
 }  // namespace motley

@@ -1,7 +1,12 @@
-// Tokenizer: text to token ids and back, by byte-level BPE (tokenizer.ggml.model = gpt2).
+// Tokenizer: text to token ids and back, by byte-level BPE (tokenizer.ggml.model = gpt2) or SentencePiece's
+// BPE (llama).
 //
-// Text is bytes: it need not be valid UTF-8 and may hold NULs, and the tokens' bytes are the text's. The one
-// exception: a byte for which the vocabulary has no token at all (SmolLM2 lacks 21) becomes U+FFFD.
+// Text is bytes: it need not be valid UTF-8 and may hold NULs, and the text of its ids is the text again. The
+// exceptions:
+//   - a byte or character for which the vocabulary has no token at all: of byte-level BPE it becomes U+FFFD
+//   (SmolLM2
+//     lacks 21 bytes), of SentencePiece the unknown token; without these the text is refused;
+//   - SentencePiece takes U+2581 for a space, and loses spaces where remove_extra_whitespaces asks for it.
 //
 // Control tokens (<|im_start|> ...) come from trusted text only, so that nobody steers the model by writing
 // their names. User-defined tokens are matched whole in any text.
@@ -9,18 +14,16 @@
 // Threads: const methods may be called from any thread. Views returned live as long as the tokenizer.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/text/bpe.h"
-#include "core/text/pre_tokenizer.h"
+#include "core/text/plain_encoder.h"
 #include "core/text/special_tokens.h"
 #include "core/text/vocab.h"
 
@@ -39,10 +42,17 @@ struct EncodeOptions {
 
 class Tokenizer {
  public:
-  // Checks every value; an error names the key, e.g. tokenizer.ggml.merges[17].
+  // Checks every value; an error names the key, e.g. tokenizer.ggml.merges[17]. What a file may leave out:
+  //   - tokenizer.ggml.pre: the rule "default" splits, with a warning;
+  //   - token types: the tokens that bos, eos, eot and eom name are control tokens, unknown's is unknown,
+  //   <0xHH> of
+  //     SentencePiece are bytes, all others normal;
+  //   - of SentencePiece the ids of unknown, bos and eos: 0, 1 and 2 where these tokens are of such types;
+  //   - the text of a token: an empty one is never made of text and stands for none;
+  //   - tokens of bytes and the unknown token: see above.
   static StatusOr<Tokenizer> Create(const VocabSource& source);
 
-  // The ids of `text`.
+  // The ids of `text`. An error names the file.
   StatusOr<std::vector<int32_t>> Encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   // The ids of the segments read as one text: words and merges run across their borders, as in the text
@@ -56,6 +66,11 @@ class Tokenizer {
   std::string_view TokenBytes(int32_t id) const;
   // The same for people: a byte that is not whole UTF-8 is shown as U+FFFD.
   std::string TokenPiece(int32_t id) const;
+
+  // SentencePiece puts a space in front of the text and behind every special token: "Hi" and " Hi" both begin
+  // with the piece " Hi" or " ", and only the second has a space of its own. Whether the space that the first
+  // token behind `id` begins with, or the first of all (no id), is such a one; Detokenizer leaves it out.
+  bool AddsSpaceBehind(std::optional<int32_t> id) const;
 
   int32_t vocab_size() const { return static_cast<int32_t>(types_.size()); }
   bool IsValid(int32_t id) const { return id >= 0 && id < vocab_size(); }
@@ -71,32 +86,38 @@ class Tokenizer {
   std::optional<int32_t> unk_id() const { return unk_id_; }
   std::optional<int32_t> pad_id() const { return pad_id_; }
   bool add_bos() const { return add_bos_; }
-  std::string_view pre_name() const { return pre_.rule().name; }
   // The special token (control or user-defined) with this name.
   std::optional<int32_t> FindSpecial(std::string_view name) const { return specials_.Find(name); }
 
- private:
-  friend class TokenizerBuilder;  // tokenizer_create.cc
-  struct Range { size_t begin, end; };
+  // What is odd about the file and not wrong, for the user to see: one sentence each.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
-  explicit Tokenizer(PreTokenizer pre) : pre_(std::move(pre)) {}
+ private:
+  friend class TokenizerBuilder;  // tokenizer_builder.h
+  struct Range {
+    size_t begin, end;
+  };
+
+  Tokenizer() = default;
 
   // Control tokens are made inside `trusted` only: ranges of the text, ascending, not touching.
   StatusOr<std::vector<int32_t>> EncodeText(std::string_view text, const std::vector<Range>& trusted) const;
-  Status EncodePlain(std::string_view text, std::vector<std::string_view>* words,
-                     std::vector<int32_t>* ids) const;
+  Status EncodePlain(std::string_view text, std::vector<int32_t>* ids) const;
+  Status OfFile(Status status) const;
   Status AddBos(const EncodeOptions& options, bool unless_there, std::vector<int32_t>* ids) const;
 
-  PreTokenizer pre_;
-  BpeMerger bpe_;
+  std::string origin_;  // of the vocabulary; may be empty
+  std::unique_ptr<const PlainEncoder> encoder_;
   SpecialTokens specials_;
   std::vector<TokenType> types_;
   std::vector<char> bytes_;          // of all tokens, one after another
   std::vector<uint32_t> bytes_end_;  // [vocab_size], where each token's bytes end
-  std::bitset<256> no_token_;        // bytes that cannot be encoded at all
   std::optional<int32_t> bos_id_, eos_id_, eot_id_, eom_id_, unk_id_, pad_id_;
   std::vector<int32_t> end_ids_;  // see IsEndOfTurn; ascending
+  std::vector<std::string> warnings_;
   bool add_bos_ = false;
+  bool adds_space_ = false;         // see AddsSpaceBehind
+  bool unknown_is_special_ = true;  // no: it stands for characters of the text
 };
 
 }  // namespace motley

@@ -1,79 +1,72 @@
-// Tokenizer::Create: checks a VocabSource, value by value, and builds the tokenizer from it.
+// Tokenizer::Create: what the vocabularies of both kinds share.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "core/text/byte_alphabet.h"
 #include "core/text/end_tokens.h"
-#include "core/text/tokenizer.h"
+#include "core/text/sentence_piece.h"
+#include "core/text/tokenizer_builder.h"
 #include "core/text/utf8.h"
 
 namespace motley {
 namespace {
 
-std::string Element(const char* key, size_t i) { return std::string(key) + "[" + std::to_string(i) + "]"; }
-std::string TokenName(size_t i) { return Element("tokenizer.ggml.tokens", i); }
+std::string TokenName(size_t i) {
+  return Element("tokenizer.ggml.tokens", i);
+}
 
-// For messages: short, printable enough, whatever the file holds.
+// "<...>" or "[...]".
+bool LooksSpecial(std::string_view text) {
+  return text.size() > 2 &&
+         ((text.front() == '<' && text.back() == '>') || (text.front() == '[' && text.back() == ']'));
+}
+
+bool IsSpaceMarksOnly(std::string_view text) {
+  while (text.substr(0, kSpaceMark.size()) == kSpaceMark) text.remove_prefix(kSpaceMark.size());
+  return text.empty();
+}
+
+// What names of tokenizer.ggml.model stand for, where people know it by another.
+const char* KindOf(std::string_view model) {
+  if (model == "bert") return " (WordPiece)";
+  if (model == "t5") return " (SentencePiece's unigram model)";
+  return "";
+}
+
+}  // namespace
+
+std::string Element(const char* key, size_t i) {
+  return std::string(key) + "[" + std::to_string(i) + "]";
+}
+
 std::string Quote(std::string_view text) {
   constexpr size_t kMost = 48;
   return "\"" + ToValidUtf8(text.substr(0, kMost)) + (text.size() > kMost ? "...\"" : "\"");
 }
 
-}  // namespace
-
-class TokenizerBuilder {
- public:
-  TokenizerBuilder(const VocabSource& source, PreTokenizer pre) : source_(source), out_(std::move(pre)) {}
-
-  Status Build() {
-    MOTLEY_RETURN_IF_ERROR(CheckCounts());
-    MOTLEY_RETURN_IF_ERROR(ReadTypes());
-    MOTLEY_RETURN_IF_ERROR(ReadTokens());
-    MOTLEY_RETURN_IF_ERROR(ReadSpecialIds());
-    SetBytes();
-    MOTLEY_RETURN_IF_ERROR(ReadMerges());
-    return OkStatus();
-  }
-  Tokenizer Take() { return std::move(out_); }
-
- private:
-  Status CheckCounts() const;
-  Status ReadTypes();
-  Status ReadTokens();
-  Status ReadToken(size_t i);
-  Status ReadSpecialIds();
-  Status ReadSpecialId(const char* key, std::optional<int64_t> value, std::optional<int32_t>* id) const;
-  void SetBytes();
-  Status ReadMerges();
-  Status ReadMerge(size_t i, std::string* merged);
-
-  // Whether plain text may become this token.
-  bool IsPlain(int32_t id) const { return !out_.IsControl(id) && out_.types_[id] != TokenType::kByte; }
-
-  const VocabSource& source_;
-  Tokenizer out_;
-  StringMap by_text_;                    // every token, as the file writes it
-  std::vector<bool> is_alphabet_;        // [vocab_size], normal and in the alphabet
-  std::string bytes_;                    // out_.bytes_ while it grows
-  std::array<int32_t, 256> byte_token_;  // <0xHH>, or -1
-};
-
 StatusOr<Tokenizer> Tokenizer::Create(const VocabSource& source) {
   if (source.model.empty()) return InvalidArgumentError("tokenizer.ggml.model is missing");
-  if (source.model != "gpt2") {
-    return UnimplementedError("tokenizer.ggml.model = " + Quote(source.model) +
-                              ": only \"gpt2\" (byte-level BPE) is known");
+  if (source.model != "gpt2" && source.model != "llama") {
+    return UnimplementedError(
+        "tokenizer.ggml.model = " + Quote(source.model) + KindOf(source.model) +
+        " is not supported: known are \"gpt2\" (byte-level BPE) and \"llama\" (SentencePiece's BPE)");
   }
-  MOTLEY_ASSIGN_OR_RETURN(PreTokenizer pre, PreTokenizer::Create(source.pre));
-  TokenizerBuilder builder(source, std::move(pre));
+  TokenizerBuilder builder(source);
   MOTLEY_RETURN_IF_ERROR(builder.Build());
   return builder.Take();
+}
+
+Status TokenizerBuilder::Build() {
+  out_.origin_ = source_.origin;
+  if (is_byte_level_) MOTLEY_RETURN_IF_ERROR(StartByteLevel());
+  MOTLEY_RETURN_IF_ERROR(CheckCounts());
+  MOTLEY_RETURN_IF_ERROR(ReadTypes());
+  MOTLEY_RETURN_IF_ERROR(ReadTokens());
+  MOTLEY_RETURN_IF_ERROR(ReadSpecialIds());
+  return is_byte_level_ ? FinishByteLevel() : FinishSentencePiece();
 }
 
 Status TokenizerBuilder::CheckCounts() const {
@@ -84,7 +77,8 @@ Status TokenizerBuilder::CheckCounts() const {
   };
   if (n == 0) return InvalidArgumentError("tokenizer.ggml.tokens is missing or empty");
   if (n > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-    return InvalidArgumentError("tokenizer.ggml.tokens has " + std::to_string(n) + " elements: at most 2^31-1");
+    return InvalidArgumentError("tokenizer.ggml.tokens has " + std::to_string(n) +
+                                " elements: at most 2^31-1");
   }
   if (!source_.token_types.empty() && source_.token_types.size() != n) {
     return must_match("tokenizer.ggml.token_type", source_.token_types.size());
@@ -100,7 +94,8 @@ Status TokenizerBuilder::CheckCounts() const {
   uint64_t bytes = 0;
   for (const std::string_view token : source_.tokens) bytes += token.size();
   if (bytes > std::numeric_limits<uint32_t>::max()) {
-    return InvalidArgumentError("tokenizer.ggml.tokens has " + std::to_string(bytes) + " bytes: at most 4 GiB");
+    return InvalidArgumentError("tokenizer.ggml.tokens has " + std::to_string(bytes) +
+                                " bytes: at most 4 GiB");
   }
   return OkStatus();
 }
@@ -116,7 +111,50 @@ Status TokenizerBuilder::ReadTypes() {
     if (type == 0) continue;  // not said
     out_.types_[i] = static_cast<TokenType>(type);
   }
+  if (source_.token_types.empty()) GuessTypes();
+  CorrectTypes();
   return OkStatus();
+}
+
+// The ids that the keys give to control tokens, as far as they are there.
+std::vector<size_t> TokenizerBuilder::KeyedControlIds() const {
+  std::vector<int64_t> named = source_.end_ids;
+  for (const auto& id : {source_.bos_id, source_.eos_id, source_.eot_id, source_.eom_id})
+    named.push_back(id.value_or(-1));
+  std::vector<size_t> ids;
+  for (const int64_t id : named) {
+    if (id >= 0 && static_cast<uint64_t>(id) < source_.tokens.size()) ids.push_back(static_cast<size_t>(id));
+  }
+  return ids;
+}
+
+void TokenizerBuilder::GuessTypes() {
+  for (const size_t id : KeyedControlIds()) out_.types_[id] = TokenType::kControl;
+  if (source_.unk_id >= 0 && static_cast<uint64_t>(*source_.unk_id) < out_.types_.size()) {
+    out_.types_[static_cast<size_t>(*source_.unk_id)] = TokenType::kUnknown;
+  }
+  if (is_byte_level_) return;
+  const std::pair<const char*, TokenType> usual[] = {
+      {"<unk>", TokenType::kUnknown}, {"<s>", TokenType::kControl}, {"</s>", TokenType::kControl}};
+  for (size_t id = 0; id < std::min(std::size(usual), out_.types_.size()); ++id) {
+    if (source_.tokens[id] == usual[id].first) out_.types_[id] = usual[id].second;
+  }
+}
+
+// Files of careless conversions call tokens that end a turn user-defined or normal. Then anybody's text would
+// become them, or not even the template's.
+void TokenizerBuilder::CorrectTypes() {
+  for (const size_t id : KeyedControlIds()) {
+    const bool is_text = IsType(id, TokenType::kNormal) || IsType(id, TokenType::kUserDefined);
+    if (is_text && LooksSpecial(source_.tokens[id])) out_.types_[id] = TokenType::kControl;
+  }
+  for (size_t i = 0; i < source_.tokens.size(); ++i) {
+    const std::string_view text = source_.tokens[i];
+    if (IsType(i, TokenType::kUserDefined) && IsEndTokenName(text)) out_.types_[i] = TokenType::kControl;
+    // SentencePiece's bytes are known by their names: one that is called normal is still that byte.
+    if (!is_byte_level_ && IsType(i, TokenType::kNormal) && ParseByteToken(text))
+      out_.types_[i] = TokenType::kByte;
+  }
 }
 
 Status TokenizerBuilder::ReadTokens() {
@@ -126,11 +164,6 @@ Status TokenizerBuilder::ReadTokens() {
   for (size_t i = 0; i < source_.tokens.size(); ++i) MOTLEY_RETURN_IF_ERROR(ReadToken(i));
   out_.specials_.Finish();
   out_.bytes_.assign(bytes_.begin(), bytes_.end());
-  if (!out_.pre_.rule().ignore_merges) return OkStatus();
-  out_.bpe_.ReserveWords(source_.tokens.size());
-  for (int32_t id = 0; id < out_.vocab_size(); ++id) {
-    if (is_alphabet_[id]) out_.bpe_.AddWord(out_.TokenBytes(id), id);
-  }
   return OkStatus();
 }
 
@@ -138,34 +171,44 @@ Status TokenizerBuilder::ReadToken(size_t i) {
   const std::string_view text = source_.tokens[i];
   const int32_t id = static_cast<int32_t>(i);
   const TokenType type = out_.types_[i];
-  if (!IsValidUtf8(text)) return InvalidArgumentError(TokenName(i) + " = " + Quote(text) + " is not valid UTF-8");
+  if (!IsValidUtf8(text))
+    return InvalidArgumentError(TokenName(i) + " = " + Quote(text) + " is not valid UTF-8");
   if (!text.empty()) {  // an empty one is never matched, and stands for nothing
     const int32_t other = by_text_.Insert(text, id);
     if (other != StringMap::kNone) {
-      return InvalidArgumentError(TokenName(i) + " = " + Quote(text) + ": " + TokenName(other) + " is the same");
+      return InvalidArgumentError(TokenName(i) + " = " + Quote(text) + ": " +
+                                  TokenName(static_cast<size_t>(other)) + " is the same");
     }
   }
   const std::optional<uint8_t> byte = ParseByteToken(text);
   const bool looks_like_byte = text.size() <= 7 && text.substr(0, 3) == "<0x" && text.back() == '>';
   if (!byte.has_value() && (type == TokenType::kByte || looks_like_byte)) {
-    return InvalidArgumentError(TokenName(i) + " = " + Quote(text) + ": a byte token must be <0x00> .. <0xFF>");
+    return InvalidArgumentError(TokenName(i) + " = " + Quote(text) +
+                                ": a byte token must be <0x00> .. <0xFF>");
   }
 
-  bool is_alphabet = false;
   if (type == TokenType::kByte) {
     byte_token_[*byte] = id;
     bytes_.push_back(static_cast<char>(*byte));
-  } else if (type == TokenType::kNormal || type == TokenType::kUnused) {
-    // A token with a character outside the alphabet stands for its own text; no text ever becomes it.
-    is_alphabet = DecodeAlphabet(text, &bytes_);
-    if (!is_alphabet) bytes_.append(text);
+  } else if (type != TokenType::kNormal && type != TokenType::kUnused) {
+    AppendSpecial(text, id);
+  } else if (is_byte_level_) {
+    AppendByteLevel(text, id);
   } else {
-    if (!text.empty()) out_.specials_.Add(text, id, out_.IsControl(id));
-    bytes_.append(text);
+    AppendWithSpaces(text, &bytes_);
   }
-  is_alphabet_.push_back(is_alphabet && type == TokenType::kNormal && !text.empty());
   out_.bytes_end_.push_back(static_cast<uint32_t>(bytes_.size()));
   return OkStatus();
+}
+
+void TokenizerBuilder::AppendSpecial(std::string_view text, int32_t id) {
+  std::string spaces;
+  if (!is_byte_level_ && IsType(static_cast<size_t>(id), TokenType::kUserDefined) && IsSpaceMarksOnly(text)) {
+    AppendWithSpaces(text, &spaces);  // Gemma's runs of spaces, which newer files write as such
+    text = spaces;
+  }
+  if (!text.empty()) out_.specials_.Add(text, id, out_.IsControl(id));
+  bytes_.append(text);
 }
 
 Status TokenizerBuilder::ReadSpecialIds() {
@@ -184,22 +227,29 @@ Status TokenizerBuilder::ReadSpecialIds() {
       {"tokenizer.ggml.padding_token_id", source_.pad_id, &out_.pad_id_},
   };
   for (const auto& id : ids) MOTLEY_RETURN_IF_ERROR(ReadSpecialId(id.key, id.value, id.id));
+  if (!is_byte_level_) SetUsualIds();
 
+  MOTLEY_RETURN_IF_ERROR(ReadEndIds());
+  if (source_.add_bos == true && !out_.bos_id_.has_value()) {
+    return InvalidArgumentError(
+        "tokenizer.ggml.add_bos_token = true: tokenizer.ggml.bos_token_id is missing");
+  }
+  out_.add_bos_ = source_.add_bos.value_or(usual_add_bos_ && out_.bos_id_.has_value());
+  return OkStatus();
+}
+
+Status TokenizerBuilder::ReadEndIds() {
   out_.end_ids_ = EndTokensByName(out_.specials_);
   for (const auto& id : {out_.eos_id_, out_.eot_id_, out_.eom_id_}) {
     if (id.has_value()) out_.end_ids_.push_back(*id);
   }
   for (size_t i = 0; i < source_.end_ids.size(); ++i) {
     std::optional<int32_t> id;
-    MOTLEY_RETURN_IF_ERROR(ReadSpecialId(Element("tokenizer.ggml.eos_token_ids", i).c_str(), source_.end_ids[i], &id));
+    const std::string key = Element("tokenizer.ggml.eos_token_ids", i);
+    MOTLEY_RETURN_IF_ERROR(ReadSpecialId(key.c_str(), source_.end_ids[i], &id));
     out_.end_ids_.push_back(*id);
   }
   std::sort(out_.end_ids_.begin(), out_.end_ids_.end());
-
-  if (source_.add_bos == true && !out_.bos_id_.has_value()) {
-    return InvalidArgumentError("tokenizer.ggml.add_bos_token = true: tokenizer.ggml.bos_token_id is missing");
-  }
-  out_.add_bos_ = source_.add_bos.value_or(out_.pre_.rule().add_bos && out_.bos_id_.has_value());
   return OkStatus();
 }
 
@@ -211,69 +261,6 @@ Status TokenizerBuilder::ReadSpecialId(const char* key, std::optional<int64_t> v
                                 std::to_string(out_.vocab_size() - 1));
   }
   *id = static_cast<int32_t>(*value);
-  return OkStatus();
-}
-
-// A byte becomes its own token; else <0xHH>; else U+FFFD; else the unknown token, if that steers nothing.
-void TokenizerBuilder::SetBytes() {
-  constexpr int32_t kNone = BpeMerger::kNone;
-  std::array<int32_t, 256> own;
-  for (int byte = 0; byte < 256; ++byte) {
-    const char character = static_cast<char>(byte);
-    const int32_t id = by_text_.Find(AlphabetCharacter(static_cast<uint8_t>(byte)));
-    const bool usable = id != StringMap::kNone && IsPlain(id) &&
-                        out_.TokenBytes(id) == std::string_view(&character, 1);
-    own[byte] = usable ? id : byte_token_[byte];
-  }
-  std::array<int32_t, 3> replacement = {own[0xEF], own[0xBF], own[0xBD]};
-  if (replacement[0] == kNone || replacement[1] == kNone || replacement[2] == kNone) {
-    const bool usable = out_.unk_id_.has_value() && IsPlain(*out_.unk_id_);
-    replacement = {usable ? *out_.unk_id_ : kNone, kNone, kNone};
-  }
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool has_own = own[byte] != kNone;
-    if (!has_own && replacement[0] == kNone) out_.no_token_.set(byte);
-    out_.bpe_.SetByte(static_cast<uint8_t>(byte),
-                      has_own ? std::array<int32_t, 3>{own[byte], kNone, kNone} : replacement);
-  }
-}
-
-Status TokenizerBuilder::ReadMerges() {
-  out_.bpe_.ReserveMerges(source_.merges.size());
-  std::string merged;
-  for (size_t i = 0; i < source_.merges.size(); ++i) MOTLEY_RETURN_IF_ERROR(ReadMerge(i, &merged));
-  return OkStatus();
-}
-
-Status TokenizerBuilder::ReadMerge(size_t i, std::string* merged) {
-  const std::string_view text = source_.merges[i];
-  const auto error = [&](const std::string& what) {
-    return InvalidArgumentError(Element("tokenizer.ggml.merges", i) + " = " + Quote(text) + ": " + what);
-  };
-  const size_t space = text.find(' ');
-  if (space == std::string_view::npos || space == 0 || space + 1 == text.size() ||
-      text.find(' ', space + 1) != std::string_view::npos) {
-    return error("must be two tokens with one space between them");
-  }
-  const std::string_view left_text = text.substr(0, space);
-  const std::string_view right_text = text.substr(space + 1);
-  merged->assign(left_text);
-  merged->append(right_text);
-  const int32_t left = by_text_.Find(left_text);
-  const int32_t right = by_text_.Find(right_text);
-  const int32_t whole = by_text_.Find(*merged);
-  for (const auto& [id, part] : {std::pair<int32_t, std::string_view>{left, left_text},
-                                 {right, right_text}, {whole, *merged}}) {
-    if (id == StringMap::kNone) return error(Quote(part) + " is not in tokenizer.ggml.tokens");
-  }
-  // Were these kept, plain text could become a control token, or come back as another text.
-  if (!IsPlain(left) || !IsPlain(right) || !IsPlain(whole)) return OkStatus();
-  if (!is_alphabet_[left] || !is_alphabet_[right] || !is_alphabet_[whole]) {
-    merged->assign(out_.TokenBytes(left));
-    merged->append(out_.TokenBytes(right));
-    if (out_.TokenBytes(whole) != *merged) return OkStatus();
-  }
-  if (!out_.bpe_.AddMerge(left, right, static_cast<uint32_t>(i), whole)) return error("is there twice");
   return OkStatus();
 }
 

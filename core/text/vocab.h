@@ -26,13 +26,16 @@ enum class TokenType : int32_t {
 };
 
 struct VocabSource {
-  std::string_view model;  // tokenizer.ggml.model; only "gpt2" (byte-level BPE) is known so far
-  std::string_view pre;    // tokenizer.ggml.pre; the names PreTokenizer knows
+  std::string_view origin;  // the file, for messages; may be empty
+  std::string_view model;   // tokenizer.ggml.model: "gpt2" is byte-level BPE, "llama" SentencePiece's BPE
+  std::string_view pre;     // tokenizer.ggml.pre; the names PreTokenizer knows. Only "gpt2" has a use for it
 
-  std::vector<std::string_view> tokens;  // tokenizer.ggml.tokens, in the byte-level alphabet
-  std::vector<int32_t> token_types;      // tokenizer.ggml.token_type; empty: every token is normal
-  std::vector<float> scores;             // tokenizer.ggml.scores; BPE does not use them, their count is checked
-  std::vector<std::string_view> merges;  // tokenizer.ggml.merges, "LEFT RIGHT", best first
+  std::vector<std::string_view> tokens;  // tokenizer.ggml.tokens; of "gpt2" in the byte-level alphabet, of "llama"
+                                         // with U+2581 for a space
+  std::vector<int32_t> token_types;      // tokenizer.ggml.token_type; empty: see Tokenizer::Create
+  std::vector<float> scores;             // tokenizer.ggml.scores: "llama" merges the highest first; of "gpt2" only
+                                         // the count is checked
+  std::vector<std::string_view> merges;  // tokenizer.ggml.merges, "LEFT RIGHT", best first; only of "gpt2"
 
   std::optional<int64_t> bos_id;  // tokenizer.ggml.bos_token_id
   std::optional<int64_t> eos_id;  // tokenizer.ggml.eos_token_id
@@ -43,7 +46,11 @@ struct VocabSource {
   std::optional<int64_t> sep_id;  // tokenizer.ggml.seperator_token_id (the specification's spelling)
   std::optional<int64_t> pad_id;  // tokenizer.ggml.padding_token_id
 
-  std::optional<bool> add_bos;  // tokenizer.ggml.add_bos_token; absent: the pre-tokenizer's custom
+  std::optional<bool> add_bos;  // tokenizer.ggml.add_bos_token; absent: the pre-tokenizer's custom, "llama": true
+
+  // Only "llama" has a use for these.
+  std::optional<bool> add_space_prefix;          // tokenizer.ggml.add_space_prefix; absent: true
+  std::optional<bool> remove_extra_whitespaces;  // tokenizer.ggml.remove_extra_whitespaces; absent: false
 };
 
 }  // namespace motley

@@ -55,6 +55,7 @@ Status Tokenize(const TokenizeFlags& flags, Launcher& launcher) {
   MOTLEY_ASSIGN_OR_RETURN(const VocabSource source, ReadVocabulary(file->metadata()));
   const auto tokenizer = Tokenizer::Create(source);
   if (!tokenizer.ok()) return tokenizer.status().WithPrefix(file->metadata().origin());
+  for (const std::string& warning : tokenizer->warnings()) launcher.out.Note("warning: " + warning);
   EncodeOptions options;
   if (flags.no_bos) options.add_bos = false;
   options.parse_special = flags.special;
