@@ -35,6 +35,8 @@ class Detokenizer {
   void Push(int32_t id, std::string* out);
   // No more ids come.
   void Flush(std::string* out) { stream_.Flush(out); }
+  // Whether a character is begun.
+  bool held_back() const { return stream_.held_back() > 0; }
   void Reset() {
     stream_.Reset();
     last_id_.reset();

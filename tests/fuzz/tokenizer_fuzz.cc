@@ -1,5 +1,6 @@
-// A vocabulary and a text out of one input. Whatever the vocabulary holds is refused or works; where it works,
-// the tokens' bytes are the text's, and the streamed text is that of the whole, with stop strings and without.
+// A vocabulary of either kind and a text out of one input. Whatever the vocabulary holds is refused or works; where it
+// works, the text of the tokens is the text again, and the streamed text is that of the whole, with stop strings and
+// without.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdlib>
@@ -7,8 +8,11 @@
 #include <vector>
 
 #include "core/text/detokenizer.h"
+#include "core/text/pre_tokenizer.h"
+#include "core/text/sentence_piece.h"
 #include "core/text/stop_matcher.h"
 #include "core/text/tokenizer.h"
+#include "tests/unit/text/spm_vocab.h"
 #include "tests/unit/text/tiny_vocab.h"
 
 namespace motley {
@@ -45,6 +49,34 @@ void AddFromInput(FuzzedDataProvider* input, test::TinyVocab* vocab) {
   }
 }
 
+// The same for SentencePiece: all bytes, and pieces, wild or sound.
+void AddFromInput(FuzzedDataProvider* input, test::SpmVocab* vocab) {
+  std::string text;
+  for (int n = input->ConsumeIntegralInRange(0, 16); n > 0; --n) {
+    switch (input->ConsumeIntegralInRange(0, 3)) {
+      case 0:
+        vocab->Add(input->ConsumeRandomLengthString(12), input->ConsumeFloatingPoint<float>(),
+                   static_cast<TokenType>(input->ConsumeIntegralInRange(0, 7)));
+        break;
+      case 1: {  // what texts are made of too
+        text.clear();
+        for (int size = input->ConsumeIntegralInRange(1, 6); size > 0; --size) {
+          text += input->PickValueInArray({"a", "b", " ", "\u2581", "\u00E9", "<", ">"});
+        }
+        vocab->Piece(text, input->ConsumeIntegralInRange<int>(-3, 3),
+                     static_cast<TokenType>(input->ConsumeIntegralInRange(1, 5)));
+        break;
+      }
+      case 2:
+        vocab->source.add_space_prefix = input->ConsumeBool();
+        break;
+      default:
+        vocab->source.bos_id = input->ConsumeIntegralInRange<int64_t>(-1, 300);
+        vocab->source.add_bos = input->ConsumeBool();
+    }
+  }
+}
+
 void CheckStream(FuzzedDataProvider* input, const Tokenizer& tokenizer, const std::vector<int32_t>& ids,
                  const std::string& whole) {
   auto stops = StopMatcher::Create({input->ConsumeRandomLengthString(6), "ab", "\n\n"});
@@ -68,23 +100,24 @@ void CheckStream(FuzzedDataProvider* input, const Tokenizer& tokenizer, const st
   Require(matcher.stopped() || stopped == whole);
 }
 
-}  // namespace
-}  // namespace motley
+std::string WithSpaces(std::string_view text) {
+  std::string out;
+  AppendWithSpaces(text, &out);
+  return out;
+}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace motley;
-  FuzzedDataProvider input(data, size);
+void CheckByteLevel(FuzzedDataProvider* input) {
   const auto names = PreTokenizer::KnownNames();
-  test::TinyVocab vocab(names[input.ConsumeIntegralInRange<size_t>(0, names.size() - 1)]);
-  AddFromInput(&input, &vocab);
+  test::TinyVocab vocab(names[input->ConsumeIntegralInRange<size_t>(0, names.size() - 1)]);
+  AddFromInput(input, &vocab);
   const auto tokenizer = Tokenizer::Create(vocab.source);
-  if (!tokenizer.ok()) return 0;
+  if (!tokenizer.ok()) return;
 
   EncodeOptions options;
   options.add_bos = false;
-  options.parse_special = input.ConsumeBool();
-  const std::string first = input.ConsumeRandomLengthString(300);
-  const std::string text = first + input.ConsumeRandomLengthString(300);
+  options.parse_special = input->ConsumeBool();
+  const std::string first = input->ConsumeRandomLengthString(300);
+  const std::string text = first + input->ConsumeRandomLengthString(300);
   const auto ids = tokenizer->Encode(text, options);
   Require(ids.ok());
   std::string bytes;
@@ -93,7 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(options.parse_special || !tokenizer->IsControl(id));
   }
   Require(bytes == text);
-  CheckStream(&input, *tokenizer, *ids, ToValidUtf8(text));
+  CheckStream(input, *tokenizer, *ids, ToValidUtf8(text));
 
   // Trust in a part of the text only.
   const auto segmented = tokenizer->EncodeSegments({{first, true}, {text.substr(first.size()), false}}, options);
@@ -104,5 +137,39 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(!tokenizer->IsControl(id) || at <= first.size());
   }
   Require(at == text.size());
+}
+
+void CheckSentencePiece(FuzzedDataProvider* input) {
+  test::SpmVocab vocab;
+  AddFromInput(input, &vocab);
+  const auto tokenizer = Tokenizer::Create(vocab.source);
+  if (!tokenizer.ok()) return;
+
+  EncodeOptions options;
+  options.add_bos = false;
+  options.parse_special = input->ConsumeBool();
+  const std::string text = input->ConsumeRandomLengthString(600);
+  const auto ids = tokenizer->Encode(text, options);
+  Require(ids.ok());
+  for (const int32_t id : *ids) Require(options.parse_special || !tokenizer->IsControl(id));
+  const std::string whole = Decode(*tokenizer, *ids, /*show_control=*/true);
+  Require(WithSpaces(whole) == WithSpaces(ToValidUtf8(text)));
+  CheckStream(input, *tokenizer, *ids, whole);
+
+  const auto untrusted = tokenizer->EncodeSegments({{text, false}}, options);
+  Require(untrusted.ok());
+  for (const int32_t id : *untrusted) Require(!tokenizer->IsControl(id));
+}
+
+}  // namespace
+}  // namespace motley
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzedDataProvider input(data, size);
+  if (input.ConsumeBool()) {
+    motley::CheckSentencePiece(&input);
+  } else {
+    motley::CheckByteLevel(&input);
+  }
   return 0;
 }

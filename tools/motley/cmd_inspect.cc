@@ -18,10 +18,14 @@ Status Inspect(const InspectFlags& flags, Output& out) {
   MOTLEY_ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(flags.path));
   for (const std::string& warning : file->warnings()) out.Note("warning: " + warning);
   MOTLEY_ASSIGN_OR_RETURN(const InspectReport report, InspectModel(*file));
+  for (const std::string& warning : report.vocabulary.warnings) out.Note("warning: " + warning);
   if (out.json) {
     out.PrintJson(InspectionJson(*file, report));
   } else {
     PrintInspection(*file, report, flags.tensors, out);
+  }
+  if (!report.vocabulary.unsupported.empty()) {
+    return UnimplementedError(file->metadata().origin() + ": " + report.vocabulary.unsupported);
   }
   return OkStatus();
 }

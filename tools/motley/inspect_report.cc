@@ -129,7 +129,8 @@ StatusOr<VocabularyReport> InspectVocabulary(const Metadata& metadata) {
   report.tokens = source.tokens.size();
   report.merges = source.merges.size();
   report.add_bos = source.add_bos;
-  if (report.model.empty() && report.tokens == 0) return report;
+  const bool has_none = report.model.empty() || report.model == "no_vocab" || report.model == "none";
+  if (has_none && report.tokens == 0) return report;
   const std::pair<const char*, std::optional<int64_t>> ids[] = {
       {"bos", source.bos_id}, {"eos", source.eos_id}, {"eot", source.eot_id}, {"eom", source.eom_id},
       {"unk", source.unk_id}, {"sep", source.sep_id}, {"pad", source.pad_id}};
@@ -143,6 +144,7 @@ StatusOr<VocabularyReport> InspectVocabulary(const Metadata& metadata) {
     report.unsupported = tokenizer.status().message();
     return report;
   }
+  report.warnings = tokenizer->warnings();
   report.add_bos = tokenizer->add_bos();
   for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) {
     const bool known = std::any_of(report.specials.begin(), report.specials.end(),

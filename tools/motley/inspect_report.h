@@ -50,12 +50,13 @@ struct SpecialToken {
   std::string text;
 };
 
-// A vocabulary of a kind that this version does not know is no fault of the file: a note, not an error.
+// A vocabulary of a kind that this version does not know is told of with all the rest, and is an error then.
 struct VocabularyReport {
   std::string model, pre;
   uint64_t tokens = 0, merges = 0;
   std::vector<SpecialToken> specials;
   std::optional<bool> add_bos;
+  std::vector<std::string> warnings;
   std::string unsupported;  // why this version can't use it; "" = it can
 };
 

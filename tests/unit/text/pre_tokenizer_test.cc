@@ -1,6 +1,7 @@
 #include "core/text/pre_tokenizer.h"
 
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@ Words Split(std::string_view name, std::string_view text) {
   const Status status = pre->Split(text, &words);
   if (!status.ok()) return {status.ToString()};
   return Words(words.begin(), words.end());
+}
+
+// The names whose rules share no stage; all rules are compared with an independent implementation in
+// tests/integration/tokenizer_golden_test.cc.
+std::vector<std::string_view> DistinctRules() {
+  std::vector<std::string_view> names;
+  std::set<const SplitStage*> seen;
+  for (const SplitRule& rule : SplitRules()) {
+    if (seen.insert(rule.stages.data()).second) names.push_back(rule.name);
+  }
+  return names;
 }
 
 TEST(FieldFailure, T01_GlmSplitsNumbersByThreeAndKeepsTheSpaceOut) {
@@ -61,7 +73,9 @@ TEST(PreTokenizer, AnUnknownNameIsAnErrorThatSaysWhichAreKnown) {
   ASSERT_FALSE(pre.ok());
   EXPECT_EQ(pre.status().code(), Code::kUnimplemented);
   EXPECT_NE(pre.status().message().find("mystery-bpe"), std::string::npos);
-  for (const char* name : {"tokenizer.ggml.pre", "smollm", "gpt-2", "llama-bpe", "qwen2", "glm4", "chatglm-bpe"}) {
+  for (const char* name : {"tokenizer.ggml.pre", "smollm", "gpt-2", "llama-bpe", "qwen2", "glm4", "chatglm-bpe",
+                           "deepseek-llm", "deepseek-coder", "starcoder", "refact", "command-r", "falcon", "qwen35",
+                           "gpt-4o", "tekken", "default"}) {
     EXPECT_NE(pre.status().message().find(name), std::string::npos) << name;
   }
 }
@@ -70,12 +84,15 @@ TEST(PreTokenizer, TheWordsAreTheTextWhateverItsBytes) {
   std::mt19937 random(3);
   const std::vector<std::string> parts = {"a", "Z", "'s", "'", "1", "  ", "\n", "\r\n", "\t", "é", "½", "你", "👋",
                                           "\u00A0", "\0"s, "\xFF", "\xF0\x9F", "\x80", "!", "\xED\xA0\x80"};
-  for (const std::string_view name : PreTokenizer::KnownNames()) {
+  for (const std::string_view name : DistinctRules()) {
+    const auto pre = PreTokenizer::Create(name);
+    ASSERT_TRUE(pre.ok()) << pre.status().ToString();
     for (int round = 0; round < 500; ++round) {
-      std::string text;
+      std::string text, joined;
       for (size_t n = random() % 16; n > 0; --n) text += parts[random() % parts.size()];
-      std::string joined;
-      for (const std::string& word : Split(name, text)) {
+      std::vector<std::string_view> words;
+      ASSERT_TRUE(pre->Split(text, &words).ok());
+      for (const std::string_view word : words) {
         ASSERT_FALSE(word.empty());
         joined += word;
       }
@@ -89,18 +106,45 @@ TEST(PreTokenizer, AByteThatIsNotUtf8IsASymbol) {
   EXPECT_EQ(Split("qwen2", "a\xF0\x9F"), (Words{"a", "\xF0\x9F"}));
 }
 
-// A run of a million of anything is split in linear time and small stacks.
+// A run of half a million of anything is split in linear time and small stacks.
 TEST(PreTokenizer, LongRunsAreSplit) {
-  for (const std::string_view name : PreTokenizer::KnownNames()) {
-    for (const char* unit : {"a", " ", "\n", "!", "\xFF", "é"}) {
+  for (const std::string_view name : DistinctRules()) {
+    for (const char* unit : {"a", " ", "\n", " \n", "!", "'", "7", "Aa", "A", "\xFF", "é", "中", "\u3000"}) {
       std::string text;
-      while (text.size() < (1 << 20)) text += unit;
+      while (text.size() < (1 << 19)) text += unit;
       text += "x";
       std::string joined;
       for (const std::string& word : Split(name, text)) joined += word;
       ASSERT_EQ(joined, text) << name << unit;
     }
   }
+}
+
+TEST(PreTokenizer, DigitsAreCutAsTheRuleCountsThem) {
+  EXPECT_EQ(Split("superbpe", "1234567"), (Words{"1", "234", "567"}));
+  EXPECT_EQ(Split("superbpe", "123456 a12½345"), (Words{"123", "456", " a", "12½", "345"}));
+  EXPECT_EQ(Split("falcon", "1234567"), (Words{"123", "456", "7"}));
+  EXPECT_EQ(Split("gpt-4o", "1234567"), (Words{"123", "456", "7"}));
+  EXPECT_EQ(Split("tekken", "123"), (Words{"1", "2", "3"}));
+  EXPECT_EQ(Split("deepseek-llm", "1234567"), (Words{"1234567"}));
+  EXPECT_EQ(Split("deepseek-coder", "123"), (Words{"1", "2", "3"}));
+}
+
+TEST(PreTokenizer, CapitalsBeginAWordWhereTheRuleSaysSo) {
+  EXPECT_EQ(Split("gpt-4o", "camelCase XMLHttp it's"), (Words{"camel", "Case", " XMLHttp", " it's"}));
+  EXPECT_EQ(Split("tekken", "camelCase XMLHttp it's"), (Words{"camel", "Case", " XMLHttp", " it", "'s"}));
+  EXPECT_EQ(Split("qwen2", "camelCase"), (Words{"camelCase"}));
+}
+
+TEST(PreTokenizer, MarksBelongToTheirLettersWhereTheRuleSaysSo) {
+  EXPECT_EQ(Split("qwen35", "a\u0301b"), (Words{"a\u0301b"}));
+  EXPECT_EQ(Split("qwen2", "a\u0301b"), (Words{"a", "\u0301b"}));
+}
+
+TEST(PreTokenizer, HanIsApartWhereTheRuleSaysSo) {
+  EXPECT_EQ(Split("kimi-k2", "ab中文cd【"), (Words{"ab", "中文", "cd", "【"}));
+  EXPECT_EQ(Split("deepseek-v3", "ab中文cd"), (Words{"ab", "中文", "cd"}));
+  EXPECT_EQ(Split("gpt-4o", "ab中文cd"), (Words{"ab中文cd"}));
 }
 
 }  // namespace

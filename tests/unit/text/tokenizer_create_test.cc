@@ -87,10 +87,55 @@ TEST(FieldFailure, G08_TokensThatAreTheSameOrNotTextAreRefused) {
 }
 
 TEST(TokenizerCreate, AnUnknownKindIsNamed) {
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = "llama"; }, Code::kUnimplemented), "\"llama\"");
+  for (const char* model : {"bert", "t5", "rwkv", "gemma4", "no_vocab", "Llama", "gpt-2"}) {
+    const std::string m = Refusal([&](TinyVocab* v) { v->source.model = model; }, Code::kUnimplemented);
+    EXPECT_SAYS(m, std::string("tokenizer.ggml.model = \"") + model + "\"");
+    EXPECT_SAYS(m, "\"gpt2\"");
+    EXPECT_SAYS(m, "\"llama\"");
+  }
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = ""; }), "tokenizer.ggml.model is missing");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = "nonsense"; }, Code::kUnimplemented), "\"nonsense\"");
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = ""; }, Code::kUnimplemented), "tokenizer.ggml.pre is missing");
+}
+
+TEST(TokenizerCreate, AFileThatNamesNoSplitRuleWarns) {
+  for (const char* pre : {"", "default"}) {
+    TinyVocab v(pre);
+    const int32_t three = v.Word("123");
+    const auto t = Tokenizer::Create(v.source);
+    ASSERT_TRUE(t.ok()) << t.status().ToString();
+    ASSERT_EQ(t->warnings().size(), 1u);
+    EXPECT_SAYS(t->warnings()[0], "tokenizer.ggml.pre");
+    EXPECT_EQ(*t->Encode("1231"), (std::vector<int32_t>{three, '1'}));
+  }
+  EXPECT_TRUE(Tokenizer::Create(TinyVocab("gpt-2").source)->warnings().empty());
+}
+
+TEST(TokenizerCreate, WithoutTypesTheTokensThatTheKeysNameAreControlTokens) {
+  TinyVocab v;
+  v.source.eos_id = v.AddToken("<end>");
+  v.source.unk_id = v.AddToken("<unk>");
+  v.source.token_types.clear();
+  const auto t = Tokenizer::Create(v.source);
+  ASSERT_TRUE(t.ok()) << t.status().ToString();
+  EXPECT_EQ(t->type(static_cast<int32_t>(*v.source.eos_id)), TokenType::kControl);
+  EXPECT_EQ(t->type(static_cast<int32_t>(*v.source.unk_id)), TokenType::kUnknown);
+  EXPECT_EQ(t->type(5), TokenType::kNormal);
+}
+
+// Else a template's end of turn would be letters, or anybody's letters the end of a turn.
+TEST(TokenizerCreate, TokensThatEndATurnAreControlTokensWhateverTheirType) {
+  for (const TokenType type : {TokenType::kNormal, TokenType::kUserDefined}) {
+    TinyVocab v;
+    const int32_t named = v.AddToken("<|im_end|>", type);
+    const int32_t keyed = v.AddToken("[END]", type), line = v.AddToken("Ċ Ċ", type);
+    v.source.eos_id = keyed;
+    v.source.eot_id = line;  // not written like one: text may well become it
+    const auto t = Tokenizer::Create(v.source);
+    ASSERT_TRUE(t.ok()) << t.status().ToString();
+    EXPECT_TRUE(t->IsControl(named) && t->IsControl(keyed));
+    EXPECT_EQ(t->type(line), type);
+    for (const int32_t id : {named, keyed, line}) EXPECT_TRUE(t->IsEndOfTurn(id));
+  }
 }
 
 TEST(TokenizerCreate, AFileWithoutTypesHasNormalTokens) {

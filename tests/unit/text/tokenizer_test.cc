@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/text/detokenizer.h"
+#include "core/text/pre_tokenizer.h"
 #include "tests/unit/text/tiny_vocab.h"
 
 namespace motley {
@@ -274,24 +275,6 @@ TEST(Tokenizer, AByteWithoutATokenIsReplacedOrRefused) {
   ASSERT_TRUE(t.ok()) << t.status().ToString();
   EXPECT_EQ(Encode(*t, "aXb"), (Ids{0, ef, bf, bd, 1}));
   EXPECT_EQ(Decode(*t, Encode(*t, "aXb")), "a\uFFFDb");
-}
-
-TEST(Detokenizer, ControlTokensAreHiddenAndCharactersAreWhole) {
-  TinyVocab v;
-  const int32_t end = v.AddToken("<|im_end|>", TokenType::kControl);
-  const int32_t half = v.Word(" \xF0\x9F");
-  const Tokenizer t = Make(v);
-  Detokenizer detokenizer(&t);
-  std::string out;
-  detokenizer.Push(half, &out);
-  EXPECT_EQ(out, " ");
-  detokenizer.Push(end, &out);
-  detokenizer.Push(0x98, &out);
-  detokenizer.Push(999999, &out);
-  detokenizer.Push(0xB8, &out);
-  EXPECT_EQ(out, " \U0001F638");
-  EXPECT_EQ(Decode(t, {'a', end, half}), "a \uFFFD");
-  EXPECT_EQ(Decode(t, {'a', end}, /*show_control=*/true), "a<|im_end|>");
 }
 
 }  // namespace
