@@ -1,5 +1,5 @@
-// Ids out of the input, known and unknown, over vocabularies of both kinds: what comes out is UTF-8 at every step,
-// and prompt and answer, wherever they are cut, read as the whole.
+// Ids out of the input, known and unknown, over vocabularies of both kinds: what comes out is UTF-8 at every
+// step, and prompt and answer, wherever they are cut, read as the whole.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdlib>

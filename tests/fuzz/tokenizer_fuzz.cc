@@ -1,6 +1,6 @@
-// A vocabulary of either kind and a text out of one input. Whatever the vocabulary holds is refused or works; where it
-// works, the text of the tokens is the text again, and the streamed text is that of the whole, with stop strings and
-// without.
+// A vocabulary of either kind and a text out of one input. Whatever the vocabulary holds is refused or works;
+// where it works, the text of the tokens is the text again, and the streamed text is that of the whole, with
+// stop strings and without.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdlib>
@@ -31,9 +31,7 @@ void AddFromInput(FuzzedDataProvider* input, test::TinyVocab* vocab) {
         vocab->AddToken(input->ConsumeRandomLengthString(12),
                         static_cast<TokenType>(input->ConsumeIntegralInRange(0, 7)));
         break;
-      case 1:
-        vocab->AddMerge(input->ConsumeRandomLengthString(8));
-        break;
+      case 1: vocab->AddMerge(input->ConsumeRandomLengthString(8)); break;
       case 2: {  // a merge as a real file has it
         const std::string left = parts[input->ConsumeIntegralInRange<size_t>(0, parts.size() - 1)];
         const std::string right = parts[input->ConsumeIntegralInRange<size_t>(0, parts.size() - 1)];
@@ -67,9 +65,7 @@ void AddFromInput(FuzzedDataProvider* input, test::SpmVocab* vocab) {
                      static_cast<TokenType>(input->ConsumeIntegralInRange(1, 5)));
         break;
       }
-      case 2:
-        vocab->source.add_space_prefix = input->ConsumeBool();
-        break;
+      case 2: vocab->source.add_space_prefix = input->ConsumeBool(); break;
       default:
         vocab->source.bos_id = input->ConsumeIntegralInRange<int64_t>(-1, 300);
         vocab->source.add_bos = input->ConsumeBool();
@@ -129,7 +125,8 @@ void CheckByteLevel(FuzzedDataProvider* input) {
   CheckStream(input, *tokenizer, *ids, ToValidUtf8(text));
 
   // Trust in a part of the text only.
-  const auto segmented = tokenizer->EncodeSegments({{first, true}, {text.substr(first.size()), false}}, options);
+  const auto segmented =
+      tokenizer->EncodeSegments({{first, true}, {text.substr(first.size()), false}}, options);
   Require(segmented.ok());
   size_t at = 0;
   for (const int32_t id : *segmented) {

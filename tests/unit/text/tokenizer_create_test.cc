@@ -33,7 +33,8 @@ TEST(FieldFailure, G08_ABadByteTokenIsRefused) {
     EXPECT_SAYS(m, "<0x-1>");
   }
   for (const char* text : {"<0x1>", "<0x>", "<0x123>", "<0xGG>", "A", ""}) {
-    EXPECT_SAYS(Refusal([&](TinyVocab* v) { v->AddToken(text, TokenType::kByte); }), "tokenizer.ggml.tokens[257]");
+    EXPECT_SAYS(Refusal([&](TinyVocab* v) { v->AddToken(text, TokenType::kByte); }),
+                "tokenizer.ggml.tokens[257]");
   }
 }
 
@@ -46,7 +47,8 @@ TEST(FieldFailure, G08_ABadMergeIsRefused) {
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("a zzz"); }), "\"zzz\" is not in tokenizer.ggml.tokens");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("zzz a"); }), "\"zzz\" is not in tokenizer.ggml.tokens");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("b a"); }), "\"ba\" is not in tokenizer.ggml.tokens");
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("a b"); }), "tokenizer.ggml.merges[1] = \"a b\": is there twice");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->AddMerge("a b"); }),
+              "tokenizer.ggml.merges[1] = \"a b\": is there twice");
 }
 
 TEST(FieldFailure, G08_ASpecialIdOutsideTheVocabularyIsRefused) {
@@ -67,15 +69,21 @@ TEST(FieldFailure, G08_ASpecialIdOutsideTheVocabularyIsRefused) {
       EXPECT_SAYS(m, "0..256");
     }
   }
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.end_ids = {3, 257}; }), "tokenizer.ggml.eos_token_ids[1] = 257: must be 0..256");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) {
+                v->source.end_ids = {3, 257};
+              }),
+              "tokenizer.ggml.eos_token_ids[1] = 257: must be 0..256");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.add_bos = true; }), "tokenizer.ggml.add_bos_token");
 }
 
 TEST(FieldFailure, G08_CountsAndTypesThatDoNotFitAreRefused) {
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types.pop_back(); }), "tokenizer.ggml.token_type has 256");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types.pop_back(); }),
+              "tokenizer.ggml.token_type has 256");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.scores = {1.0f}; }), "tokenizer.ggml.scores has 1");
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types[9] = 7; }), "tokenizer.ggml.token_type[9] = 7");
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types[9] = -1; }), "tokenizer.ggml.token_type[9] = -1");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types[9] = 7; }),
+              "tokenizer.ggml.token_type[9] = 7");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.token_types[9] = -1; }),
+              "tokenizer.ggml.token_type[9] = -1");
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.tokens.clear(); }), "tokenizer.ggml.tokens is missing");
 }
 
@@ -94,7 +102,8 @@ TEST(TokenizerCreate, AnUnknownKindIsNamed) {
     EXPECT_SAYS(m, "\"llama\"");
   }
   EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.model = ""; }), "tokenizer.ggml.model is missing");
-  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = "nonsense"; }, Code::kUnimplemented), "\"nonsense\"");
+  EXPECT_SAYS(Refusal([](TinyVocab* v) { v->source.pre = "nonsense"; }, Code::kUnimplemented),
+              "\"nonsense\"");
 }
 
 TEST(TokenizerCreate, AFileThatNamesNoSplitRuleWarns) {
@@ -126,24 +135,20 @@ TEST(TokenizerCreate, WithoutTypesTheTokensThatTheKeysNameAreControlTokens) {
 TEST(TokenizerCreate, TokensThatEndATurnAreControlTokensWhateverTheirType) {
   for (const TokenType type : {TokenType::kNormal, TokenType::kUserDefined}) {
     TinyVocab v;
-    const int32_t named = v.AddToken("<|im_end|>", type);
-    const int32_t keyed = v.AddToken("[END]", type), line = v.AddToken("Ċ Ċ", type);
+    const int32_t named = v.AddToken("<|im_end|>", TokenType::kUserDefined), word = v.AddToken("<|user|>");
+    const int32_t keyed = v.AddToken("[END]", type), line = v.AddToken("ĊĊ", type);
     v.source.eos_id = keyed;
-    v.source.eot_id = line;  // not written like one: text may well become it
+    v.source.end_ids = {line};  // not written like one: text may well become it
     const auto t = Tokenizer::Create(v.source);
     ASSERT_TRUE(t.ok()) << t.status().ToString();
     EXPECT_TRUE(t->IsControl(named) && t->IsControl(keyed));
     EXPECT_EQ(t->type(line), type);
+    EXPECT_EQ(t->type(word), TokenType::kNormal);
     for (const int32_t id : {named, keyed, line}) EXPECT_TRUE(t->IsEndOfTurn(id));
+    const auto ids = t->Encode("a<|im_end|>[END]");
+    ASSERT_TRUE(ids.ok());
+    for (const int32_t id : *ids) EXPECT_FALSE(t->IsControl(id));
   }
-}
-
-TEST(TokenizerCreate, AFileWithoutTypesHasNormalTokens) {
-  TinyVocab v;
-  v.source.token_types.clear();
-  const auto t = Tokenizer::Create(v.source);
-  ASSERT_TRUE(t.ok()) << t.status().ToString();
-  EXPECT_EQ(t->type(5), TokenType::kNormal);
 }
 
 TEST(TokenizerCreate, TheSourceNeedNotOutliveIt) {
