@@ -58,10 +58,10 @@ TEST_F(Inspect, TellsSizeShapeAndCacheOfAModelThatRuns) {
   EXPECT_EQ(report.unused, std::vector<std::string>{"blk.0.surplus.weight"});
   EXPECT_TRUE(report.problems.empty()) << report.problems[0];
   EXPECT_EQ(report.vocabulary.tokens, 320u);
-  ASSERT_EQ(report.vocabulary.specials.size(), 2u);
+  ASSERT_EQ(report.vocabulary.specials.size(), 3u);
   EXPECT_EQ(report.vocabulary.specials[1].role, "eos");
   EXPECT_EQ(report.vocabulary.specials[1].text, "<|im_end|>");
-  EXPECT_EQ(report.vocabulary.specials[1].id, 2);
+  EXPECT_EQ(report.vocabulary.specials[2].role, "end");  // <|endoftext|> ends an answer too
   EXPECT_EQ(report.chat.family, "ChatML");
   EXPECT_TRUE(report.chat.tools);
   EXPECT_FALSE(report.chat.thinking);
