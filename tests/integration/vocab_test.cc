@@ -162,8 +162,8 @@ Expectation ReadExpectation(const std::filesystem::path& vocabulary) {
   constexpr char kSeparator[] = "\n__ggml_vocab_test__\n";
   Expectation read;
   const bool own = std::filesystem::exists(vocabulary.string() + ".inp");
-  const std::string texts = ReadFile(own ? vocabulary.string() + ".inp"
-                                         : vocabulary.parent_path() / "ggml-vocab-llama-spm.gguf.inp");
+  const std::filesystem::path shared = vocabulary.parent_path() / "ggml-vocab-llama-spm.gguf.inp";
+  const std::string texts = ReadFile(own ? std::filesystem::path(vocabulary.string() + ".inp") : shared);
   for (size_t at = 0; at < texts.size();) {
     const size_t end = std::min(texts.find(kSeparator, at), texts.size());
     read.texts.push_back(texts.substr(at, end - at));
@@ -181,13 +181,14 @@ Expectation ReadExpectation(const std::filesystem::path& vocabulary) {
   return read;
 }
 
+// All of these kinds but aquila's, which is a file of GGUF version 2.
 TEST(PublicVocabularies, EveryTextHasTheIdsThatTheFilesCarryAndComesBack) {
   const std::filesystem::path folder = FetchVocabularies();
   if (folder.empty()) GTEST_SKIP() << kNotFetched;
   int with_ids = 0, without_ids = 0;
   for (const char* name :
-       {"llama-spm", "phi-3", "baichuan", "gpt-2", "mpt", "gpt-neox", "aquila", "llama-bpe", "qwen2",
-        "qwen35", "deepseek-llm", "deepseek-coder", "falcon", "starcoder", "refact", "command-r"}) {
+       {"llama-spm", "phi-3", "baichuan", "gpt-2", "mpt", "gpt-neox", "llama-bpe", "qwen2", "qwen35",
+        "deepseek-llm", "deepseek-coder", "falcon", "starcoder", "refact", "command-r"}) {
     SCOPED_TRACE(name);
     const std::filesystem::path path = folder / ("ggml-vocab-" + std::string(name) + ".gguf");
     const auto begin = std::chrono::steady_clock::now();
@@ -202,14 +203,16 @@ TEST(PublicVocabularies, EveryTextHasTheIdsThatTheFilesCarryAndComesBack) {
       options.add_bos = false;
       const auto ids = tokenizer->Encode(text, options);
       ASSERT_TRUE(ids.ok()) << ids.status().ToString();
-      if (!expected.ids.empty()) EXPECT_EQ(Join(*ids), expected.ids[i]) << "of \"" << text << '"';
+      if (!expected.ids.empty()) {
+        EXPECT_EQ(Join(*ids), expected.ids[i]) << "of \"" << text << '"';
+      }
       EXPECT_EQ(Decode(*tokenizer, *ids), text);
     }
     ++(expected.ids.empty() ? without_ids : with_ids);
     std::printf("%s: %zu texts, opened and built in %.0f ms\n", name, expected.texts.size(), ms.count());
   }
   EXPECT_EQ(with_ids, 13);
-  EXPECT_EQ(without_ids, 3);
+  EXPECT_EQ(without_ids, 2);
 }
 
 // Architectures that motley cannot run are no obstacle: the vocabulary is what is asked for.
