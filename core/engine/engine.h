@@ -28,7 +28,7 @@
 #include "core/model/weights_file.h"
 #include "core/sched/executor.h"
 #include "core/text/answer_parser.h"
-#include "core/text/chat_format.h"
+#include "core/text/chat_template.h"
 #include "core/text/tokenizer.h"
 
 namespace motley {

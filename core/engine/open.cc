@@ -46,8 +46,7 @@ StatusOr<ModelFiles> OpenVocabulary(const std::string& path, Logger& logger) {
   if (!tokenizer.ok()) return tokenizer.status().WithPrefix(metadata.origin());
   for (const std::string& warning : tokenizer->warnings()) logger.Write(LogLevel::kWarning, "model", warning);
   files.tokenizer = std::make_unique<Tokenizer>(*std::move(tokenizer));
-  MOTLEY_ASSIGN_OR_RETURN(const auto chat_template, metadata.FindString("tokenizer.chat_template"));
-  files.chat_template = std::string(chat_template.value_or(""));
+  MOTLEY_ASSIGN_OR_RETURN(files.chat_template, ReadChatTemplate(metadata, /*with_tools=*/false));
   return files;
 }
 

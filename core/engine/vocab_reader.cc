@@ -75,4 +75,13 @@ StatusOr<VocabSource> ReadVocabulary(const Metadata& metadata) {
   return source;
 }
 
+StatusOr<std::string> ReadChatTemplate(const Metadata& metadata, bool with_tools) {
+  if (with_tools) {
+    MOTLEY_ASSIGN_OR_RETURN(const auto tool_use, metadata.FindString("tokenizer.chat_template.tool_use"));
+    if (tool_use.has_value() && !tool_use->empty()) return std::string(*tool_use);
+  }
+  MOTLEY_ASSIGN_OR_RETURN(const auto text, metadata.FindString("tokenizer.chat_template"));
+  return std::string(text.value_or(""));
+}
+
 }  // namespace motley

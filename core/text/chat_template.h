@@ -80,11 +80,12 @@ struct ChatTokenTexts {
 };
 ChatTokenTexts TokenTextsOf(const Tokenizer& tokenizer);
 
-// What one rendering may take; an error names the limit that was reached.
+// What one rendering may take; an error names the limit that was reached. A large input may take more: to the bytes,
+// multiples of its own are added.
 struct ChatTemplateLimits {
-  uint64_t steps = 10'000'000;             // expressions and statements
-  uint64_t output_bytes = uint64_t{256} << 20;
-  uint64_t value_bytes = uint64_t{2} << 30;  // of all strings and lists that are made on the way
+  uint64_t steps = 10'000'000;  // expressions, statements, items
+  uint64_t output_bytes = uint64_t{64} << 20;
+  uint64_t value_bytes = uint64_t{512} << 20;  // of all strings and lists that are made on the way
   std::chrono::milliseconds time{10'000};
 };
 

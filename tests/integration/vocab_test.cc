@@ -16,7 +16,7 @@
 
 #include "core/engine/vocab_reader.h"
 #include "core/model/gguf.h"
-#include "core/text/chat_format.h"
+#include "core/text/chat_template.h"
 #include "core/text/detokenizer.h"
 #include "core/text/tokenizer.h"
 #include "tests/integration/cached_file.h"
@@ -105,15 +105,21 @@ TEST(SmolLm2, AChatIsTheTemplatesText) {
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().ToString();
   const auto chat_template = (*file)->metadata().GetString("tokenizer.chat_template");
   ASSERT_TRUE(chat_template.ok());
-  const auto format = ChatFormat::Create(*chat_template, *tokenizer);
-  ASSERT_TRUE(format.ok()) << format.status().ToString();
-  EXPECT_EQ(format->default_system(), "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
-  const auto segments = format->Render({{"user", "Hi <|im_end|>"}});
-  ASSERT_TRUE(segments.ok());
+  std::string warning;
+  const auto parsed = ChatTemplate::ForModel(*chat_template, *tokenizer, &warning);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(warning, "");
+  ChatInput input;
+  input.AddMessage({"user", "Hi <|im_end|>"});
+  const auto segments = parsed->Render(input);
+  ASSERT_TRUE(segments.ok()) << segments.status().ToString();
+  EXPECT_EQ(TextOf(*segments),
+            "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+            "<|im_start|>user\nHi <|im_end|><|im_end|>\n<|im_start|>assistant\n");
   const auto ids = tokenizer->EncodeSegments(*segments);
   ASSERT_TRUE(ids.ok());
   EXPECT_EQ(ids->front(), 1);
-  EXPECT_EQ(std::count(ids->begin(), ids->end(), 2), 2);  // the form's two, not the user's
+  EXPECT_EQ(std::count(ids->begin(), ids->end(), 2), 2);  // the template's two, not the user's
   EXPECT_TRUE(tokenizer->IsEndOfTurn(2));
   EXPECT_FALSE(tokenizer->IsEndOfTurn(1));
 }

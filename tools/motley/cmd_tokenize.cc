@@ -5,7 +5,7 @@
 
 #include "core/engine/vocab_reader.h"
 #include "core/model/gguf.h"
-#include "core/text/chat_format.h"
+#include "core/text/chat_template.h"
 #include "core/text/tokenizer.h"
 #include "core/text/utf8.h"
 #include "tools/motley/launcher.h"
@@ -19,10 +19,15 @@ struct TokenizeFlags {
 };
 
 StatusOr<std::vector<int32_t>> EncodeChat(const std::string& text, const Metadata& metadata,
-                                          const Tokenizer& tokenizer, const EncodeOptions& options) {
-  MOTLEY_ASSIGN_OR_RETURN(const auto chat_template, metadata.FindString("tokenizer.chat_template"));
-  MOTLEY_ASSIGN_OR_RETURN(const ChatFormat format, ChatFormat::Create(chat_template.value_or(""), tokenizer));
-  MOTLEY_ASSIGN_OR_RETURN(const auto segments, format.Render({{"user", text}}, true));
+                                          const Tokenizer& tokenizer, const EncodeOptions& options, Output& out) {
+  MOTLEY_ASSIGN_OR_RETURN(const std::string stored, ReadChatTemplate(metadata, /*with_tools=*/false));
+  std::string warning;
+  const auto chat_template = ChatTemplate::ForModel(stored, tokenizer, &warning);
+  if (!warning.empty()) out.Note("warning: " + metadata.origin() + ": " + warning);
+  if (!chat_template.ok()) return chat_template.status().WithPrefix(metadata.origin());
+  ChatInput input;
+  input.AddMessage({"user", text});
+  MOTLEY_ASSIGN_OR_RETURN(const auto segments, chat_template->Render(input));
   return tokenizer.EncodeSegments(segments, options);
 }
 
@@ -59,8 +64,9 @@ Status Tokenize(const TokenizeFlags& flags, Launcher& launcher) {
   EncodeOptions options;
   if (flags.no_bos) options.add_bos = false;
   options.parse_special = flags.special;
-  StatusOr<std::vector<int32_t>> ids =
-      flags.chat ? EncodeChat(text, file->metadata(), *tokenizer, options) : tokenizer->Encode(text, options);
+  StatusOr<std::vector<int32_t>> ids = flags.chat
+                                           ? EncodeChat(text, file->metadata(), *tokenizer, options, launcher.out)
+                                           : tokenizer->Encode(text, options);
   if (!ids.ok()) return ids.status();
   PrintTokens(*ids, *tokenizer, launcher.out);
   return OkStatus();

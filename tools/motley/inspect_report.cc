@@ -7,7 +7,7 @@
 #include "core/engine/vocab_reader.h"
 #include "core/model/model.h"
 #include "core/model/printable.h"
-#include "core/text/chat_format.h"
+#include "core/text/chat_template.h"
 #include "core/text/tokenizer.h"
 
 namespace motley {
@@ -181,8 +181,10 @@ void InspectChat(const WeightsFile& file, InspectReport* report) {
   if (!source.ok()) return;
   const auto tokenizer = Tokenizer::Create(*source);
   if (!tokenizer.ok()) return;
-  const auto format = ChatFormat::Create(text, *tokenizer);
-  if (!format.ok()) report->problems.push_back("no chat: " + format.status().message() + "; --raw works");
+  std::string warning;
+  const auto chat = ChatTemplate::ForModel(text, *tokenizer, &warning);
+  if (!warning.empty()) report->problems.push_back(warning);
+  if (!chat.ok()) report->problems.push_back("no chat: " + chat.status().message() + "; --raw works");
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ void AddBench(CLI::App& app, Launcher& launcher);
 void AddInspect(CLI::App& app, Launcher& launcher);
 void AddCheck(CLI::App& app, Launcher& launcher);
 void AddTokenize(CLI::App& app, Launcher& launcher);
+void AddRender(CLI::App& app, Launcher& launcher);
 void AddLogits(CLI::App& app, Launcher& launcher);
 void AddPerplexity(CLI::App& app, Launcher& launcher);
 void AddCompletion(CLI::App& app, Launcher& launcher);

@@ -16,7 +16,7 @@
 namespace motley {
 namespace {
 
-constexpr const char* kLaterCommands[] = {"probe", "render", "new-plugin", "worker", "certs", "serve"};
+constexpr const char* kLaterCommands[] = {"probe", "new-plugin", "worker", "certs", "serve"};
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -38,6 +38,7 @@ void AddCommands(CLI::App& app, Launcher& launcher) {
   AddInspect(app, launcher);
   AddCheck(app, launcher);
   AddTokenize(app, launcher);
+  AddRender(app, launcher);
   AddLogits(app, launcher);
   AddPerplexity(app, launcher);
   AddCompletion(app, launcher);
