@@ -56,7 +56,9 @@ class ChatTest : public ::testing::Test {
   void Open(const ChatSettings& settings = {}, int64_t context = 512,
             std::string_view chat_template = kTemplate) {
     session_.reset();
-    opened_ = {};
+    opened_.engine.reset();  // what stands on the others goes first
+    opened_.backends.reset();
+    opened_.host.reset();
     const std::string path = dir_.Write("chat.gguf", ChatModelBytes(chat_template));
     Config config = TestConfig(path, {"ref:0"});
     config.model.context = static_cast<uint64_t>(context);
@@ -189,12 +191,13 @@ TEST_F(ChatTest, TheNextTurnGoesOnFromTheLastAndSaysTheSame) {
   Open();
   Request free;
   free.max_tokens = 12;
-  ASSERT_TRUE(chat().Ask("Tell me of rivers.", free, {}).ok());
-  const uint64_t had = opened_.engine->executor_stats().steps;
-  EXPECT_GT(had, 0u);
+  const StatusOr<ChatAnswer> first = chat().Ask("Tell me of rivers.", free, {});
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
   const StatusOr<ChatAnswer> second = chat().Ask("And of lakes?", free, {});
   ASSERT_TRUE(second.ok()) << second.status().ToString();
-  EXPECT_GT(second->stats.reused_tokens, 40u);
+  // The model writes noise, which comes back as other tokens; the prompt before it is the same, but perhaps its last
+  // line break.
+  EXPECT_GE(second->stats.reused_tokens + 1, first->stats.prompt_tokens);
   // The same conversation in an engine that has seen nothing.
   std::string saved = chat().MessagesJson();
   Open();
