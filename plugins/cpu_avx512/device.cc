@@ -14,10 +14,20 @@ using plugin::GraphTensor;
 
 namespace {
 
+// Names of the formats of weights, of all or (vectors) of those with one value an element.
+std::string FormatNames(bool vectors) {
+  std::string names;
+  for (const FormatRow& row : kFormats) {
+    if (vectors && IsQuantised(row.format)) continue;
+    names += std::string(names.empty() ? "" : ", ") + NameOf(row.format);
+  }
+  return names;
+}
+
 Fault CheckFormat(uint32_t format) {
   if (IsSupported(format)) return {};
-  return Fail(MOTLEY_UNIMPLEMENTED, "weights in %s are not supported: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K, Q6_K are",
-              FindFormatRow(format)->name);
+  return Fail(MOTLEY_UNIMPLEMENTED, "weights in %s are not supported: %s are", FindFormatRow(format)->name,
+              FormatNames(false).c_str());
 }
 
 Fault CheckKv(uint32_t format) {
@@ -27,8 +37,9 @@ Fault CheckKv(uint32_t format) {
 
 // Vectors are loaded as F32.
 Fault CheckVectorFormat(uint32_t format) {
-  if (FindFormatRow(format)->block_elems == 1 && IsSupported(format)) return {};
-  return Fail(MOTLEY_UNIMPLEMENTED, "vectors in %s are not supported: F32, F16, BF16 are", FindFormatRow(format)->name);
+  if (IsSupported(format) && !IsQuantised(static_cast<WeightFormat>(format))) return {};
+  return Fail(MOTLEY_UNIMPLEMENTED, "vectors in %s are not supported: %s are", FindFormatRow(format)->name,
+              FormatNames(true).c_str());
 }
 
 Fault CheckOperands(const CheckedGraph& graph, const GraphNode& node) {
@@ -72,7 +83,9 @@ Fault CheckLayouts(const CheckedGraph& graph, const GraphNode& node) {
     if (!node.Has(i)) continue;
     const GraphTensor& t = graph.tensors[node.in[i]];
     uint32_t needs = t.layout;
-    if (node.schema->inputs[i].kind == OperandKind::kWEIGHT) needs = kPackedLayout + t.dtype;
+    if (node.schema->inputs[i].kind == OperandKind::kWEIGHT) {
+      needs = (t.layout == kFactorLayout + t.dtype ? kFactorLayout : kPackedLayout) + t.dtype;
+    }
     if (node.schema->inputs[i].kind == OperandKind::kVECTOR) needs = MOTLEY_LAYOUT_F32;
     if (node.schema->inputs[i].kind == OperandKind::kSTATE) needs = KvLayout(node.I64("page_tokens"));
     if (t.layout != needs) {
@@ -132,21 +145,23 @@ void CpuDevice::Describe(motley_device_info* info) const {
 }
 
 Fault CpuDevice::PlanWeight(const CheckedWeight& weight, uint32_t layout, motley_weight_plan* plan) {
-  MOTLEY_TRY(plugin::CheckWholeWeight(weight));
+  const motley_part* scale = nullptr;
+  MOTLEY_TRY(plugin::CheckScaledWeight(weight, &scale));
   const auto refuse = [&](const Fault& why) { return Fail(why.code, "%s: %s", weight.Text().c_str(), why.text.c_str()); };
   if (weight.slots != 0) return refuse(Fail(MOTLEY_UNIMPLEMENTED, "expert slots are not supported"));
-  if (layout == MOTLEY_LAYOUT_F32 && weight.rank == 1) {
+  if (layout == MOTLEY_LAYOUT_F32 && weight.rank == 1 && !scale) {
     if (Fault f = CheckVectorFormat(weight.format); !f.ok()) return refuse(f);
     plan->bytes = static_cast<uint64_t>(weight.dims[0]) * sizeof(float);
     return {};
   }
   if (Fault f = CheckFormat(weight.format); !f.ok()) return refuse(f);
-  if (weight.rank != 2 || layout != kPackedLayout + weight.format) {
-    return refuse(Fail(MOTLEY_UNIMPLEMENTED, "rank %u in layout %u: rank 1 is loaded in layout %u, rank 2 in %u",
-                       weight.rank, layout, MOTLEY_LAYOUT_F32, kPackedLayout + weight.format));
+  const uint32_t packed = (scale ? kFactorLayout : kPackedLayout) + weight.format;
+  if (weight.rank != 2 || layout != packed) {
+    return refuse(Fail(MOTLEY_UNIMPLEMENTED, "rank %u in layout %u%s: rank 1 is loaded in layout %u, rank 2 in %u",
+                       weight.rank, layout, scale ? " with a scale" : "", MOTLEY_LAYOUT_F32, packed));
   }
   plan->bytes = static_cast<uint64_t>(
-      PackedBytes(static_cast<WeightFormat>(weight.format), weight.dims[0], weight.dims[1]));
+      PackedBytes(static_cast<WeightFormat>(weight.format), weight.dims[0], weight.dims[1]) + (scale ? kFactorBytes : 0));
   return {};
 }
 
@@ -165,6 +180,12 @@ Fault CpuDevice::LoadWeight(const CheckedWeight& weight, uint32_t layout, uint32
     const auto [begin, end] = plugin::Share(Tiles(n), i, members);
     kernels_.table->pack_tiles(format, from + begin * tile_bytes, n, k, begin, end, reinterpret_cast<uint8_t*>(dst));
   });
+  if (!HasFactor(layout)) return {};
+  std::byte* behind = dst + PackedBytes(format, n, k);
+  std::memset(behind, 0, kFactorBytes);
+  float factor = 1;
+  MOTLEY_TRY(plugin::ReadScale(weight, &factor));
+  std::memcpy(behind, &factor, sizeof factor);
   return {};
 }
 
@@ -193,6 +214,7 @@ void CpuDevice::Judge(const CheckedGraph& graph, const GraphNode& node, const in
     if (node.schema->inputs[i].kind != OperandKind::kWEIGHT) continue;
     const uint32_t format = graph.tensors[node.in[i]].dtype;
     verdict->layouts[0] = kPackedLayout + format;
+    verdict->layouts[1] = kFactorLayout + format;
     if (node.schema->op == Op::kLINEAR && IsQuantised(static_cast<WeightFormat>(format))) verdict->math = MOTLEY_MATH_INT8;
   }
 }

@@ -112,7 +112,16 @@ uint64_t CpuProgram::ScratchBytes() const { return layout_.bytes; }
 uint64_t CpuProgram::WeightBytes(uint32_t tensor) const {
   const plugin::GraphTensor& t = graph().tensors[tensor];
   if (t.dims.size() == 1) return static_cast<uint64_t>(t.dims[0]) * sizeof(float);  // as PlanWeight has it
-  return static_cast<uint64_t>(PackedBytes(static_cast<WeightFormat>(t.dtype), t.dims[0], t.dims[1]));
+  return static_cast<uint64_t>(PackedBytes(static_cast<WeightFormat>(t.dtype), t.dims[0], t.dims[1]) +
+                               (HasFactor(t.layout) ? kFactorBytes : 0));
+}
+
+float CpuProgram::FactorOf(const RunArgs& args, uint32_t weight) const {
+  const plugin::GraphTensor& t = graph().tensors[weight];
+  if (!HasFactor(t.layout)) return 1;
+  float factor;
+  std::memcpy(&factor, args.As<uint8_t>(weight) + WeightBytes(weight) - kFactorBytes, sizeof factor);
+  return factor;
 }
 
 Phase& CpuProgram::PhaseOf(const RunArgs& args, size_t stage, int phase) const {
@@ -188,6 +197,7 @@ void CpuProgram::RunRows(size_t index, const Member& m) const {
   const int64_t w = stage.width, rows = Rows(args, stage.y);
   const auto* a = args.As<float>(stage.a);
   const auto* b = args.As<float>(stage.b);
+  const float factor = stage.kind == StageKind::kEmbed ? FactorOf(args, stage.b) : 1;
   PhaseOf(args, index, 0).Run(rows, std::max<int64_t>(1, rows / (m.n * 4)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       float* to = args.As<float>(stage.y) + r * w;
@@ -195,6 +205,7 @@ void CpuProgram::RunRows(size_t index, const Member& m) const {
         case StageKind::kEmbed:
           kernels.unpack_row(static_cast<WeightFormat>(graph().tensors[stage.b].dtype), args.As<uint8_t>(stage.b), w,
                              args.As<int32_t>(stage.a)[r], to);
+          if (factor != 1) std::transform(to, to + w, to, [&](float v) { return v * factor; });
           break;
         case StageKind::kRmsNorm: kernels.rms_norm_row(a + r * w, b, w, stage.eps, to); break;
         case StageKind::kSwiglu: kernels.swiglu_row(a + r * w, b + r * w, w, to); break;

@@ -16,6 +16,10 @@ namespace motley::cpu {
 
 // Layouts of weights: 256 + the stored format. Of pages: see kernels/attention.h.
 constexpr uint32_t kPackedLayout = 256;
+// 512 + the stored format: with a factor of the whole weight (F32) behind the packed bytes.
+constexpr uint32_t kFactorLayout = 512;
+constexpr int64_t kFactorBytes = 64;
+inline bool HasFactor(uint32_t layout) { return layout >= kFactorLayout; }
 constexpr uint32_t kKvTiled = 1, kKvRows = 2;
 constexpr uint32_t KvLayout(int64_t page_tokens) { return page_tokens % kKeyTile == 0 ? kKvTiled : kKvRows; }
 
@@ -70,6 +74,8 @@ class CpuProgram : public plugin::HostProgram {
                    ActivationBlock* blocks, float* floats) const;
   void RunAttention(size_t stage, const Member& m) const;
   void RunRows(size_t stage, const Member& m) const;
+  // What the values of a weight are multiplied by.
+  float FactorOf(const plugin::RunArgs& args, uint32_t weight) const;
   Phase& PhaseOf(const plugin::RunArgs& args, size_t stage, int phase) const;
   int64_t Rows(const plugin::RunArgs& args, uint32_t tensor) const {
     return args.Extent(graph().tensors[tensor].dims[0]);

@@ -90,6 +90,7 @@ void CpuProgram::RunLinear(size_t index, const Member& m) const {
       call.bias = part.bias == kNone ? nullptr : args.As<float>(part.bias);
       call.residual = part.residual == kNone ? nullptr : args.As<float>(part.residual);
       call.residual_stride = part.n_out;
+      call.factor = FactorOf(args, part.weight);
       const LinearFn run = IsQuantised(part.format) ? kernels_->quantised : kernels_->table->linear_float;
       run(call, unit * unit_tiles, std::min((unit + count) * unit_tiles, Tiles(part.n_out)), row,
           std::min(row + rows_at_once, rows), m.own);

@@ -131,14 +131,6 @@ __attribute__((target("avx2,fma"))) void SpinAvx2Fma() {
   for (int i = 0; i < 12; ++i) sink += static_cast<uint64_t>(_mm256_cvtss_f32(c[i]));
 }
 
-struct Format {
-  WeightFormat format;
-  const char* name;
-};
-constexpr Format kFormats[] = {{WeightFormat::kF32, "F32"},   {WeightFormat::kF16, "F16"},   {WeightFormat::kBF16, "BF16"},
-                               {WeightFormat::kQ8_0, "Q8_0"}, {WeightFormat::kQ4_0, "Q4_0"}, {WeightFormat::kQ4_1, "Q4_1"},
-                               {WeightFormat::kQ4_K, "Q4_K"}, {WeightFormat::kQ6_K, "Q6_K"}};
-
 int Main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : static_cast<int>(std::thread::hardware_concurrency());
   const size_t bytes = static_cast<size_t>(argc > 2 ? std::atoi(argv[2]) : 512) << 20;
@@ -168,8 +160,8 @@ int Main(int argc, char** argv) {
   auto* blocks = reinterpret_cast<ActivationBlock*>(Memory(kRows * kK / 32 * sizeof(ActivationBlock)));
   std::vector<uint8_t*> scratch;
   for (int i = 0; i < threads; ++i) scratch.push_back(Memory(kLinearScratchBytes));
-  for (const Format& f : kFormats) {
-    if (argc > 3 && std::string(f.name) != argv[3]) continue;
+  for (const FormatRow& f : kFormats) {
+    if (argc > 3 && std::string(NameOf(f.format)) != argv[3]) continue;
     const bool quantised = IsQuantised(f.format);
     const LinearFn kernel = quantised ? choice.quantised : kernels.linear_float;
     const auto seconds = [&](int64_t tiles, int64_t rows) {
@@ -185,7 +177,7 @@ int Main(int argc, char** argv) {
       });
     };
     const int64_t tiles = static_cast<int64_t>(bytes) / TileBytes(f.format, kK) / 4 * 4;
-    std::printf("%-5s", f.name);
+    std::printf("%-7s", NameOf(f.format));
     for (const int64_t rows : {1, 2, 4, 6}) {
       const double rate = static_cast<double>(tiles * TileBytes(f.format, kK)) / seconds(tiles, rows);
       std::printf("  %ld row%s %5.1f GB/s %3.0f %%", rows, rows == 1 ? " " : "s", rate / 1e9, 100 * rate / read);

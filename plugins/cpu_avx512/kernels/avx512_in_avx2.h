@@ -2,7 +2,7 @@
 //
 // So one source of kernels serves both: on a CPU with AVX2 alone they run, more slowly, with the same bits; and every
 // test of them runs on any machine. A kernel that needs a further intrinsic adds it here, with the semantics that
-// Intel's Intrinsics Guide states, NaN operands and saturation included (simd512_test.cc checks each of them against
+// Intel's Intrinsics Guide states, NaN operands and saturation included (simd_test.cc checks each of them against
 // scalar code, on AVX-512 too).
 //
 // The names are those of <immintrin.h>: inside motley::cpu::avx2 these hide the global ones. Where a compiler has
@@ -77,6 +77,10 @@ MOTLEY_HALVES_2(_mm512_or_si512, __m512i, _mm256_or_si256)
 MOTLEY_HALVES_2(_mm512_xor_si512, __m512i, _mm256_xor_si256)
 MOTLEY_HALVES_2(_mm512_madd_epi16, __m512i, _mm256_madd_epi16)
 MOTLEY_HALVES_2(_mm512_maddubs_epi16, __m512i, _mm256_maddubs_epi16)
+MOTLEY_HALVES_2(_mm512_add_epi16, __m512i, _mm256_add_epi16)
+MOTLEY_HALVES_1(_mm512_abs_epi8, __m512i, _mm256_abs_epi8)
+MOTLEY_HALVES_2(_mm512_max_epi32, __m512i, _mm256_max_epi32)
+MOTLEY_HALVES_2(_mm512_srlv_epi32, __m512i, _mm256_srlv_epi32)
 MOTLEY_HALVES_2(_mm512_max_epu32, __m512i, _mm256_max_epu32)
 MOTLEY_HALVES_2(_mm512_mullo_epi32, __m512i, _mm256_mullo_epi32)
 MOTLEY_HALVES_2(_mm512_shuffle_epi8, __m512i, _mm256_shuffle_epi8)  // within each 16 bytes
@@ -84,6 +88,12 @@ MOTLEY_HALVES_SHIFT(_mm512_slli_epi16, _mm256_slli_epi16)
 MOTLEY_HALVES_SHIFT(_mm512_slli_epi32, _mm256_slli_epi32)
 MOTLEY_HALVES_SHIFT(_mm512_srli_epi16, _mm256_srli_epi16)
 MOTLEY_HALVES_SHIFT(_mm512_srli_epi32, _mm256_srli_epi32)
+
+#define MOTLEY_HALVES_COUNT(name, half) \
+  inline __m512i name(__m512i a, __m128i bits) { return {half(a.low, bits), half(a.high, bits)}; }
+MOTLEY_HALVES_COUNT(_mm512_sll_epi16, _mm256_sll_epi16)
+MOTLEY_HALVES_COUNT(_mm512_srl_epi16, _mm256_srl_epi16)
+#undef MOTLEY_HALVES_COUNT
 
 MOTLEY_BOTH(_mm512_set1_ps, __m512, _mm256_set1_ps, float)
 MOTLEY_BOTH(_mm512_set1_pd, __m512d, _mm256_set1_pd, double)

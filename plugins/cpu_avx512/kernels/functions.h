@@ -4,11 +4,28 @@
 
 #include "plugins/cpu_avx512/kernels/kernels.h"
 
+namespace motley::cpu {
+
+// Values of stored blocks (motley/dequant.hpp), in baseline code.
+void DequantiseStored(WeightFormat format, const uint8_t* from, int64_t count, float* to);
+
+}  // namespace motley::cpu
+
 namespace motley::cpu::MOTLEY_CPU_ISA {
 
 void LinearAmx(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
-void LinearVnni(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
-void LinearBw(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
+// With each of the two ways to sum products of bytes (dot.h). The families return whether they have the format.
+#define MOTLEY_CPU_LINEAR(dot)                                                             \
+  namespace dot {                                                                          \
+  void Linear(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);               \
+  bool LinearBlocks(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);         \
+  bool LinearK(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);              \
+  bool LinearCodebook(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);       \
+  bool LinearGrid(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);           \
+  }
+MOTLEY_CPU_LINEAR(vnni)
+MOTLEY_CPU_LINEAR(bw)
+#undef MOTLEY_CPU_LINEAR
 void LinearFloat(const LinearCall&, int64_t, int64_t, int64_t, int64_t, void*);
 void QuantiseRows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int64_t row_begin, int64_t row_end,
                   ActivationBlock* out);

@@ -14,7 +14,7 @@
 
 namespace motley::cpu {
 
-// y[rows, n_out] = x[rows, n_in] weight^T (+ bias) (+ residual).
+// y[rows, n_out] = x[rows, n_in] weight^T * factor (+ bias) (+ residual).
 struct LinearCall {
   WeightFormat format;
   const uint8_t* weight;           // packed
@@ -28,6 +28,7 @@ struct LinearCall {
   const float* bias;               // [n_out] or null
   const float* residual;           // [rows], residual_stride apart, or null; may be y itself
   int64_t residual_stride;
+  float factor = 1;                // of the whole weight
 };
 
 // Computes rows [row_begin, row_end) of tiles [tile_begin, tile_end). row_begin is a multiple of kGroupRows, row_end
@@ -40,7 +41,7 @@ constexpr int64_t kMaxRowsPerCall = 504;  // a multiple of kGroupRows; bounds th
 
 // Rows that one call should be given at most, so that its activations (two bytes a value) stay in the L2 cache: a
 // multiple of kGroupRows. Fewer rows a call mean that weights are unpacked more often.
-constexpr int64_t RowsPerCall(int64_t n_in) {
+MOTLEY_CPU_FOLDED int64_t RowsPerCall(int64_t n_in) {
   const int64_t rows = (1 << 20) / (n_in * 2) / kGroupRows * kGroupRows;
   return rows < 48 ? 48 : rows > kMaxRowsPerCall ? kMaxRowsPerCall : rows;
 }

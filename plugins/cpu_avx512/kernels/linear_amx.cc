@@ -4,22 +4,12 @@
 // A panel of two weight tiles, unpacked for all rows, is already what a tile product wants as its second factor
 // ([k / 4][16 outputs][4]). For sixteen rows of activations at a time, the integer products of a chunk of k are made
 // first, block by block, then each row's chain of f32 runs over them.
+#include <iterator>
+#include <utility>
+
 #include "plugins/cpu_avx512/kernels/amx_tiles.h"
 #include "plugins/cpu_avx512/kernels/functions.h"
-#include "plugins/cpu_avx512/kernels/simd.h"
-
-namespace motley::cpu::MOTLEY_CPU_ISA {
-namespace {
-
-template <int bits>
-inline __m512i Dot(__m512i acc, __m512i weights, __m512i activations) {
-  return _mm512_dpbusd_epi32(acc, weights, activations);
-}
-
-}  // namespace
-}  // namespace motley::cpu::MOTLEY_CPU_ISA
-
-#include "plugins/cpu_avx512/kernels/linear_int8.inc"
+#include "plugins/cpu_avx512/kernels/panel.h"
 
 namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
@@ -32,16 +22,16 @@ int64_t BlockStep(const LinearCall& c, int64_t row) {
   return left < kGroupRows ? left : kGroupRows;
 }
 
-// What one group of rows needs of one chunk. A part of k has scales of its own: a block, or (Q6_K) half of one.
+// What one group of rows needs of one chunk. A part of k has scales of its own: a block, or half of one.
 struct alignas(64) ChunkWork {
   int8_t rows[kChunkBlocks][kTileGroup][32];                               // activations, by block
   int32_t dots[2 * kChunkBlocks][kPanelTiles][kTileGroup][kTileRows];      // by part
 };
 static_assert(sizeof(Panel) + kMaxRowsPerCall * kPanelTiles * 16 * 4 + sizeof(ChunkWork) <= kLinearScratchBytes);
 
-template <F f>
+template <Product p>
 TileShapes ShapesFor() {
-  constexpr int kPartBytes = 32 / ScalesPerBlock(f);
+  constexpr int kPartBytes = 32 / p.parts;
   TileShapes shapes;
   shapes.Set(0, kTileGroup, 64);
   shapes.Set(1, kTileGroup, 64);
@@ -62,9 +52,9 @@ void GatherRows(const LinearCall& c, int64_t row, int64_t count, int64_t done, i
   }
 }
 
-template <F f>
+template <Product p>
 void MultiplyChunk(Tiles& tiles, const Panel& panel, int64_t blocks, ChunkWork* work) {
-  constexpr int kParts = ScalesPerBlock(f), kPartBytes = 32 / kParts;
+  constexpr int kParts = p.parts, kPartBytes = 32 / kParts;
   const uint8_t* w = panel.weights;
   for (int64_t b = 0; b < blocks; ++b) {
     for (int part = 0; part < kParts; ++part, w += kPartBytes / 4 * kPanelTiles * 64) {
@@ -82,19 +72,19 @@ void MultiplyChunk(Tiles& tiles, const Panel& panel, int64_t blocks, ChunkWork* 
 }
 
 // The chain of one row over a chunk.
-template <F f>
+template <Product p>
 void AccumulateRow(const Panel& panel, const ChunkWork& work, int64_t blocks, int64_t m, const ActivationBlock* x,
                    int64_t step, bool first_chunk, float* sums) {
   __m512 acc[kPanelTiles];
   for (int t = 0; t < kPanelTiles; ++t) acc[t] = first_chunk ? _mm512_setzero_ps() : _mm512_load_ps(sums + t * 16);
   for (int64_t b = 0; b < blocks; ++b, x += step) {
-    for (int half = 0; half < ScalesPerBlock(f); ++half) {
-      const int64_t part = b * ScalesPerBlock(f) + half;
+    for (int half = 0; half < p.parts; ++half) {
+      const int64_t part = b * p.parts + half;
       for (int t = 0; t < kPanelTiles; ++t) {
-        const __m512i dot = _mm512_add_epi32(Start<f>(*x, half), _mm512_load_si512(work.dots[part][t][m]));
+        const __m512i dot = _mm512_add_epi32(Start<p>(*x, half), _mm512_load_si512(work.dots[part][t][m]));
         const Scales s = {_mm512_load_ps(panel.scale + (part * kPanelTiles + t) * 16),
-                          HasMin(f) ? _mm512_load_ps(panel.min + (part * kPanelTiles + t) * 16) : _mm512_setzero_ps()};
-        acc[t] = Accumulate<f>(acc[t], dot, *x, s);
+                          p.has_min ? _mm512_load_ps(panel.min + (part * kPanelTiles + t) * 16) : _mm512_setzero_ps()};
+        acc[t] = Accumulate<p>(acc[t], dot, *x, half, s);
       }
     }
   }
@@ -117,9 +107,9 @@ void TilePanel(Tiles& tiles, const LinearCall& c, int64_t tile, int count, int64
       const int64_t group = rows - m < kTileGroup ? rows - m : kTileGroup;
       const ActivationBlock* x[kTileGroup];
       GatherRows(c, row_begin + m, group, done, here, work, x);
-      MultiplyChunk<f>(tiles, *panel, here, work);
+      MultiplyChunk<ProductOf(f)>(tiles, *panel, here, work);
       for (int64_t i = 0; i < group; ++i) {
-        AccumulateRow<f>(*panel, *work, here, i, x[i], BlockStep(c, row_begin + m + i), done == 0,
+        AccumulateRow<ProductOf(f)>(*panel, *work, here, i, x[i], BlockStep(c, row_begin + m + i), done == 0,
                          sums + (m + i) * kPanelTiles * 16);
       }
     }
@@ -134,25 +124,31 @@ void TilePanel(Tiles& tiles, const LinearCall& c, int64_t tile, int count, int64
 
 template <F f>
 void LinearTiles(const LinearCall& c, int64_t t0, int64_t t1, int64_t r0, int64_t r1, void* scratch) {
-  Tiles tiles(ShapesFor<f>());
+  Tiles tiles(ShapesFor<ProductOf(f)>());
   for (int64_t t = t0; t < t1; t += kPanelTiles) {
     TilePanel<f>(tiles, c, t, t1 - t < kPanelTiles ? 1 : kPanelTiles, r0, r1, scratch);
   }
+}
+
+// Finds the format of the call among the rows of the table.
+template <size_t... rows>
+void LinearAny(std::index_sequence<rows...>, const LinearCall& c, int64_t t0, int64_t t1, int64_t r0, int64_t r1,
+               void* scratch) {
+  const auto run_if = [&](auto row) {
+    constexpr F kFormat = kFormats[row].format;
+    if constexpr (IsQuantised(kFormat)) {
+      if (c.format == kFormat) LinearTiles<kFormat>(c, t0, t1, r0, r1, scratch);
+    }
+  };
+  (run_if(std::integral_constant<size_t, rows>{}), ...);
 }
 
 }  // namespace
 
 void LinearAmx(const LinearCall& c, int64_t t0, int64_t t1, int64_t r0, int64_t r1, void* scratch) {
   // Fewer rows leave most of a tile empty, and read the weights faster the other way.
-  if (r1 - r0 < kTileGroup) return LinearAny(c, t0, t1, r0, r1, scratch);
-  switch (c.format) {
-    case F::kQ4_0: return LinearTiles<F::kQ4_0>(c, t0, t1, r0, r1, scratch);
-    case F::kQ4_1: return LinearTiles<F::kQ4_1>(c, t0, t1, r0, r1, scratch);
-    case F::kQ8_0: return LinearTiles<F::kQ8_0>(c, t0, t1, r0, r1, scratch);
-    case F::kQ4_K: return LinearTiles<F::kQ4_K>(c, t0, t1, r0, r1, scratch);
-    case F::kQ6_K: return LinearTiles<F::kQ6_K>(c, t0, t1, r0, r1, scratch);
-    default: return;
-  }
+  if (r1 - r0 < kTileGroup) return vnni::Linear(c, t0, t1, r0, r1, scratch);
+  LinearAny(std::make_index_sequence<std::size(kFormats)>{}, c, t0, t1, r0, r1, scratch);
 }
 
 }  // namespace motley::cpu::MOTLEY_CPU_ISA

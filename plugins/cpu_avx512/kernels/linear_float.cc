@@ -21,6 +21,7 @@ inline __m512 LoadWeights(const uint8_t* p) {
 inline void Finish(const LinearCall& c, __m512 acc, int64_t tile, int64_t row) {
   const int64_t column = tile * kTileRows;
   const __mmask16 lanes = FirstLanes(c.n_out - column);
+  acc = _mm512_mul_ps(acc, _mm512_set1_ps(c.factor));  // most often 1, which changes no bit
   if (c.bias != nullptr) acc = _mm512_add_ps(acc, _mm512_maskz_loadu_ps(lanes, c.bias + column));
   if (c.residual != nullptr) {
     acc = _mm512_add_ps(acc, _mm512_maskz_loadu_ps(lanes, c.residual + row * c.residual_stride + column));

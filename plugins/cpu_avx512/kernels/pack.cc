@@ -3,6 +3,7 @@
 
 #include "plugins/cpu_avx512/kernels/functions.h"
 #include "plugins/cpu_avx512/kernels/simd.h"
+#include "plugins/cpu_avx512/kernels/stored.h"
 
 namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
@@ -10,102 +11,8 @@ namespace {
 using F = WeightFormat;
 
 float Half(uint16_t bits) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits))); }
-uint16_t Load16(const uint8_t* p) {
-  uint16_t v;
-  std::memcpy(&v, p, 2);
-  return v;
-}
-void Store16(uint8_t* p, uint16_t v) { std::memcpy(p, &v, 2); }
 
-// ---- From stored blocks to one byte a weight -----------------------------------------------------------------------
-
-// The weights of `elems` (a chunk: at most 256) elements of one row, unsigned, zero point not taken out.
-void StoredToBytes(F f, const uint8_t* p, int64_t elems, uint8_t* out) {
-  switch (f) {
-    case F::kQ8_0:
-      for (int64_t b = 0; b < elems / 32; ++b) {
-        for (int i = 0; i < 32; ++i) out[b * 32 + i] = p[b * 34 + 2 + i] ^ 0x80;  // + 128
-      }
-      return;
-    case F::kQ4_0:
-    case F::kQ4_1: {
-      const int block_bytes = f == F::kQ4_0 ? 18 : 20;
-      for (int64_t b = 0; b < elems / 32; ++b) {
-        const uint8_t* q = p + b * block_bytes + block_bytes - 16;
-        for (int i = 0; i < 16; ++i) {
-          out[b * 32 + i] = q[i] & 15;
-          out[b * 32 + 16 + i] = q[i] >> 4;
-        }
-      }
-      return;
-    }
-    case F::kQ4_K:
-      for (int c = 0; c < 4; ++c) {
-        const uint8_t* q = p + 16 + c * 32;
-        for (int i = 0; i < 32; ++i) {
-          out[c * 64 + i] = q[i] & 15;
-          out[c * 64 + 32 + i] = q[i] >> 4;
-        }
-      }
-      return;
-    case F::kQ6_K:
-      for (int half = 0; half < 2; ++half) {
-        const uint8_t* low = p + half * 64;
-        const uint8_t* high = p + 128 + half * 32;
-        for (int i = 0; i < 32; ++i) {
-          uint8_t* o = out + half * 128 + i;
-          o[0] = (low[i] & 15) | (high[i] & 3) << 4;
-          o[32] = (low[i + 32] & 15) | (high[i] >> 2 & 3) << 4;
-          o[64] = (low[i] >> 4) | (high[i] >> 4 & 3) << 4;
-          o[96] = (low[i + 32] >> 4) | (high[i] >> 6) << 4;
-        }
-      }
-      return;
-    default: return;
-  }
-}
-
-// Scale and minimum of sub-block j of a Q4_K block, six bits each.
-void Q4KScale(const uint8_t* p, int j, uint8_t* scale, uint8_t* min) {
-  const uint8_t* s = p + 4;
-  if (j < 4) {
-    *scale = s[j] & 63;
-    *min = s[j + 4] & 63;
-  } else {
-    *scale = (s[j + 4] & 15) | (s[j - 4] >> 6) << 4;
-    *min = (s[j + 4] >> 4) | (s[j] >> 6) << 4;
-  }
-}
-
-// The header of a chunk, for one lane.
-void PackHeader(F f, const uint8_t* p, int64_t blocks, int lane, uint8_t* header) {
-  switch (f) {
-    case F::kQ8_0:
-      for (int64_t b = 0; b < blocks; ++b) Store16(header + b * 32 + lane * 2, Load16(p + b * 34));
-      return;
-    case F::kQ4_0:
-      for (int64_t b = 0; b < blocks; ++b) Store16(header + b * 32 + lane * 2, Load16(p + b * 18));
-      return;
-    case F::kQ4_1:
-      for (int64_t b = 0; b < blocks; ++b) {
-        Store16(header + b * 32 + lane * 2, Load16(p + b * 20));
-        Store16(header + (blocks + b) * 32 + lane * 2, Load16(p + b * 20 + 2));
-      }
-      return;
-    case F::kQ4_K:
-      Store16(header + lane * 2, Load16(p));
-      Store16(header + 32 + lane * 2, Load16(p + 2));
-      for (int j = 0; j < 8; ++j) Q4KScale(p, j, header + 64 + j * 16 + lane, header + 192 + j * 16 + lane);
-      return;
-    case F::kQ6_K:
-      Store16(header + lane * 2, Load16(p + 208));
-      for (int j = 0; j < 16; ++j) header[64 + j * 16 + lane] = p[192 + j];
-      return;
-    default: return;
-  }
-}
-
-// ---- Bytes of 16 rows to the data of a chunk ------------------------------------------------------------------------
+// ---- Codes of 16 rows to the data of a chunk ------------------------------------------------------------------------
 
 using Rows = uint8_t[kTileRows][kChunkElems];
 
@@ -116,46 +23,70 @@ __m512i Group(const Rows& rows, int64_t g) {
   return _mm512_i32gather_epi32(offsets, reinterpret_cast<const int*>(&rows[0][g * 4]), 1);
 }
 
-void PackBlock(F f, const Rows& rows, int64_t block, uint8_t* to) {
+// Bits [from, from + width) of each code of 8 / width k-groups, one group above the other in a byte.
+void Collect(const Rows& rows, int64_t first_group, int from, int width, uint8_t* to) {
+  __m512i all = _mm512_setzero_si512();
+  const __m512i mask = _mm512_set1_epi8(static_cast<char>((1 << width) - 1));
+  for (int i = 0; i < 8 / width; ++i) {
+    const __m512i codes = Group(rows, first_group + i);
+    const __m512i bits = _mm512_and_si512(_mm512_srl_epi16(codes, _mm_cvtsi32_si128(from)), mask);
+    all = _mm512_or_si512(all, _mm512_sll_epi16(bits, _mm_cvtsi32_si128(width * i)));
+  }
+  _mm512_store_si512(to, all);
+}
+
+void PackBlock(Data data, const Rows& rows, int64_t block, uint8_t* to) {
   const int64_t g = block * 8;
-  const __m512i nibble = _mm512_set1_epi8(15);
-  if (f == F::kQ8_0) {
-    for (int i = 0; i < 8; ++i) _mm512_store_si512(to + i * 64, Group(rows, g + i));
-  } else if (f == F::kQ6_K) {
-    for (int s = 0; s < 2; ++s, to += 192) {
-      __m512i q[4], high = _mm512_setzero_si512();
-      for (int i = 0; i < 4; ++i) {
-        q[i] = Group(rows, g + s * 4 + i);
-        const __m512i two = _mm512_and_si512(_mm512_srli_epi16(q[i], 4), _mm512_set1_epi8(3));
-        high = _mm512_or_si512(high, _mm512_slli_epi16(two, static_cast<unsigned>(2 * i)));
-        q[i] = _mm512_and_si512(q[i], nibble);
+  switch (data) {
+    case Data::kBytes:
+      for (int i = 0; i < 8; ++i) _mm512_store_si512(to + i * 64, Group(rows, g + i));
+      return;
+    case Data::kNibbles:
+    case Data::kNibblesAndBit:
+      for (int i = 0; i < 4; ++i) Collect(rows, g + 2 * i, 0, 4, to + i * 64);
+      if (data == Data::kNibblesAndBit) Collect(rows, g, 4, 1, to + 256);
+      return;
+    case Data::kNibblesAndTwo:
+      for (int half = 0; half < 2; ++half) {
+        for (int i = 0; i < 2; ++i) Collect(rows, g + half * 4 + i * 2, 0, 4, to + half * 192 + i * 64);
+        Collect(rows, g + half * 4, 4, 2, to + half * 192 + 128);
       }
-      _mm512_store_si512(to, _mm512_or_si512(q[0], _mm512_slli_epi16(q[1], 4)));
-      _mm512_store_si512(to + 64, _mm512_or_si512(q[2], _mm512_slli_epi16(q[3], 4)));
-      _mm512_store_si512(to + 128, high);
-    }
-  } else {
-    for (int i = 0; i < 4; ++i) {
-      const __m512i low = Group(rows, g + 2 * i), high = Group(rows, g + 2 * i + 1);
-      _mm512_store_si512(to + i * 64, _mm512_or_si512(low, _mm512_slli_epi16(high, 4)));
-    }
+      return;
+    case Data::kTwo:
+    case Data::kTwoAndBit:
+      for (int half = 0; half < 2; ++half) Collect(rows, g + half * 4, 0, 2, to + half * 64);
+      if (data == Data::kTwoAndBit) Collect(rows, g, 2, 1, to + 128);
+      return;
+    default: return;
   }
 }
 
 void PackQuantisedTile(F f, const uint8_t* rows, int lanes, int64_t k, uint8_t* packed) {
   const int64_t row_bytes = StoredRowBytes(f, k);
-  alignas(64) Rows bytes;
-  std::memset(bytes, 0, sizeof(bytes));
+  alignas(64) Rows codes;
+  std::memset(codes, 0, sizeof(codes));
   for (int64_t e = 0; e < k; e += kChunkElems) {
     const int64_t elems = k - e < kChunkElems ? k - e : kChunkElems, blocks = elems / 32;
     std::memset(packed, 0, static_cast<size_t>(HeaderBytes(f, blocks)));
     for (int lane = 0; lane < lanes; ++lane) {
       const uint8_t* p = rows + lane * row_bytes + StoredRowBytes(f, e);
-      StoredToBytes(f, p, elems, bytes[lane]);
+      StoredToCodes(f, p, elems, codes[lane]);
       PackHeader(f, p, blocks, lane, packed);
     }
     packed += HeaderBytes(f, blocks);
-    for (int64_t b = 0; b < blocks; ++b, packed += BlockDataBytes(f)) PackBlock(f, bytes, b, packed);
+    for (int64_t b = 0; b < blocks; ++b, packed += BlockDataBytes(f)) PackBlock(RowOf(f).data, codes, b, packed);
+  }
+}
+
+// [chunk][lane] of stored blocks.
+void PackStoredTile(F f, const uint8_t* rows, int lanes, int64_t k, uint8_t* packed) {
+  const int64_t row_bytes = StoredRowBytes(f, k), block_bytes = StoredBlockOf(f).bytes;
+  std::memset(packed, 0, static_cast<size_t>(TileBytes(f, k)));
+  for (int64_t at = 0; at < row_bytes; at += block_bytes) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      std::memcpy(packed + at * kTileRows + lane * block_bytes, rows + lane * row_bytes + at,
+                  static_cast<size_t>(block_bytes));
+    }
   }
 }
 
@@ -178,50 +109,72 @@ void PackFloatTile(F f, const uint8_t* rows, int lanes, int64_t k, uint8_t* pack
 
 // ---- Back: one lane of one block of 32 ------------------------------------------------------------------------------
 
-// Value = scale * (byte - zero) + min, with at most one rounding: the products are exact in f32.
+// Value = scale * (code - zero) - min, with at most one rounding: the products are exact in f32.
 struct LaneScale {
   float scale, min;
-  int zero;
 };
 
-LaneScale ReadScale(F f, const uint8_t* header, int64_t blocks, int64_t i, int lane) {
-  switch (f) {
-    case F::kQ8_0: return {Half(Load16(header + i * 32 + lane * 2)), 0, 128};
-    case F::kQ4_0: return {Half(Load16(header + i * 32 + lane * 2)), 0, 8};
-    case F::kQ4_1:
-      return {Half(Load16(header + i * 32 + lane * 2)), Half(Load16(header + (blocks + i) * 32 + lane * 2)), 0};
-    case F::kQ4_K:
-      return {Half(Load16(header + lane * 2)) * header[64 + i * 16 + lane],
-              -(Half(Load16(header + 32 + lane * 2)) * header[192 + i * 16 + lane]), 0};
-    default:
-      return {Half(Load16(header + lane * 2)) * static_cast<int8_t>(header[64 + i * 16 + lane]), 0, 32};
+// Number `i` of a chunk.
+LaneScale ReadScale(Scale scale, const uint8_t* header, int64_t blocks, int64_t i, int lane) {
+  const auto half = [&](int64_t at) { return Half(Load16(header + at + lane * 2)); };
+  const auto byte = [&](int64_t at) { return int{header[at + lane]}; };
+  switch (scale) {
+    case Scale::kHalf: return {half(i * 32), 0};
+    case Scale::kHalfAndMin: return {half(i * 32), half((blocks + i) * 32)};  // added
+    case Scale::kSixAndMin:
+      return {half(0) * static_cast<float>(byte(64 + i * 16)), half(32) * static_cast<float>(byte(192 + i * 16))};
+    case Scale::kFourAndMin:
+      return {half(0) * static_cast<float>(byte(64 + i * 16) & 15), half(32) * static_cast<float>(byte(64 + i * 16) >> 4)};
+    case Scale::kSix: {
+      const int low = byte(32 + i / 2 * 16) >> (i % 2 * 4) & 15, high = byte(160 + i / 4 * 16) >> (i % 4 * 2) & 3;
+      return {half(0) * static_cast<float>((low | high << 4) - 32), 0};
+    }
+    case Scale::kInt8: return {half(0) * static_cast<float>(static_cast<int8_t>(byte(32 + i * 16))), 0};
+    case Scale::kE8m0: {
+      const int e = byte(i * 16);
+      const uint32_t bits = e < 2 ? 0x00200000u << e : static_cast<uint32_t>(e - 1) << 23;
+      float value;
+      std::memcpy(&value, &bits, 4);
+      return {value, 0};
+    }
+    case Scale::kUe4m3: return {Half(static_cast<uint16_t>(byte(i * 16) << 7)) * 128.0f, 0};
+    default: return {0, 0};
   }
 }
 
-int ReadByte(F f, const uint8_t* data, int i, int lane) {
+// Of element i of a block.
+int ReadCode(Data data, const uint8_t* block, int i, int lane) {
   const int group = i / 4, j = lane * 4 + i % 4;
-  if (f == F::kQ8_0) return data[group * 64 + j];
-  if (f != F::kQ6_K) {
-    const int both = data[group / 2 * 64 + j];
-    return group % 2 == 0 ? both & 15 : both >> 4;
+  const auto bits = [&](int at, int width, int nth) {
+    return block[at + j] >> (nth * width) & ((1 << width) - 1);
+  };
+  switch (data) {
+    case Data::kBytes: return block[group * 64 + j];
+    case Data::kNibbles: return bits(group / 2 * 64, 4, group % 2);
+    case Data::kNibblesAndBit: return bits(group / 2 * 64, 4, group % 2) | bits(256, 1, group) << 4;
+    case Data::kNibblesAndTwo: {
+      const int half = group / 4 * 192;
+      return bits(half + group % 4 / 2 * 64, 4, group % 2) | bits(half + 128, 2, group % 4) << 4;
+    }
+    case Data::kTwo: return bits(group / 4 * 64, 2, group % 4);
+    case Data::kTwoAndBit: return bits(group / 4 * 64, 2, group % 4) | bits(128, 1, group) << 2;
+    default: return 0;
   }
-  const uint8_t* sub_block = data + group / 4 * 192;
-  const int both = sub_block[group % 4 / 2 * 64 + j];
-  return (group % 2 == 0 ? both & 15 : both >> 4) | (sub_block[128 + j] >> (2 * (group % 4)) & 3) << 4;
 }
 
 void UnpackQuantisedRow(F f, const uint8_t* tile, int64_t k, int lane, float* out) {
+  const FormatRow& row = RowOf(f);
+  const int64_t part = 32 / row.scales_per_block;  // elements a scale
   for (int64_t e = 0; e < k; e += kChunkElems) {
     const int64_t elems = k - e < kChunkElems ? k - e : kChunkElems, blocks = elems / 32;
     const uint8_t* data = tile + HeaderBytes(f, blocks);
-    const int64_t step = f == F::kQ6_K ? 16 : 32;  // elements a scale
-    for (int64_t i = 0; i < elems; i += step) {
-      const LaneScale s = ReadScale(f, tile, blocks, i / step, lane);
+    for (int64_t i = 0; i < elems; i += part) {
+      const LaneScale s = ReadScale(row.scale, tile, blocks, i / part, lane);
       const uint8_t* block = data + i / 32 * BlockDataBytes(f);
-      for (int64_t j = 0; j < step; ++j) {
-        const int byte = ReadByte(f, block, static_cast<int>(i % 32 + j), lane);
-        out[e + i + j] = f == F::kQ4_1 || f == F::kQ4_K ? s.scale * static_cast<float>(byte) + s.min
-                                                        : s.scale * static_cast<float>(byte - s.zero);
+      for (int64_t j = i; j < i + part; ++j) {
+        const int code = ReadCode(row.data, block, static_cast<int>(j % 32), lane);
+        const float product = s.scale * static_cast<float>(row.values != nullptr ? row.values[code] : code - row.zero);
+        out[e + j] = !HasMin(f) ? product : row.scale == Scale::kHalfAndMin ? product + s.min : product - s.min;
       }
     }
     tile += ChunkBytes(f, blocks);
@@ -232,22 +185,26 @@ void UnpackQuantisedRow(F f, const uint8_t* tile, int64_t k, int lane, float* ou
 
 void PackTiles(F format, const uint8_t* rows, int64_t n_out, int64_t k, int64_t tile_begin, int64_t tile_end,
                uint8_t* packed) {
+  const auto pack = RowOf(format).data == Data::kStored ? PackStoredTile
+                    : IsQuantised(format)               ? PackQuantisedTile
+                                                        : PackFloatTile;
   for (int64_t t = tile_begin; t < tile_end; ++t) {
     const int64_t left = n_out - t * kTileRows;
     const int lanes = left < kTileRows ? static_cast<int>(left) : kTileRows;
-    const uint8_t* from = rows + (t - tile_begin) * kTileRows * StoredRowBytes(format, k);
-    uint8_t* to = packed + t * TileBytes(format, k);
-    if (IsQuantised(format)) {
-      PackQuantisedTile(format, from, lanes, k, to);
-    } else {
-      PackFloatTile(format, from, lanes, k, to);
-    }
+    pack(format, rows + (t - tile_begin) * kTileRows * StoredRowBytes(format, k), lanes, k, packed + t * TileBytes(format, k));
   }
 }
 
 void UnpackRow(F format, const uint8_t* packed, int64_t k, int64_t row, float* out) {
   const uint8_t* tile = packed + row / kTileRows * TileBytes(format, k);
   const int lane = static_cast<int>(row % kTileRows);
+  if (RowOf(format).data == Data::kStored) {
+    const int64_t block_bytes = StoredBlockOf(format).bytes;
+    for (int64_t e = 0; e < k; e += kChunkElems, tile += kTileRows * block_bytes) {
+      DequantiseStored(format, tile + lane * block_bytes, kChunkElems, out + e);
+    }
+    return;
+  }
   if (IsQuantised(format)) return UnpackQuantisedRow(format, tile, k, lane, out);
   const int64_t elem = format == F::kF32 ? 4 : 2;
   for (int64_t i = 0; i < k; ++i) ConvertToFloat(format, tile + (i * kTileRows + lane) * elem, 1, out + i);

@@ -43,11 +43,11 @@ void QuantiseBlock(const float* x, ActivationBlock* out) {
   out->scale = scale;
   out->minus_magic = -kMagic * scale;
   out->sum = scale * static_cast<float>(sum);
-  out->start_0 = kMagicBits;
   out->start_8 = kMagicBits - 8 * sum;
-  out->start_128 = kMagicBits - 128 * sum;
+  out->start_32 = kMagicBits - 32 * sum;
   out->start_32_low = kMagicBits - 32 * sum_low;
   out->start_32_high = kMagicBits - 32 * sum_high;
+  out->start_128 = kMagicBits - 128 * sum;
 }
 
 }  // namespace

@@ -10,8 +10,18 @@
 #include <immintrin.h>
 #endif
 
+// Of the small functions that a kernel's registers go through: a call would put them in memory.
+#define MOTLEY_CPU_INLINE [[maybe_unused, gnu::always_inline]] inline
+
 namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
+
+// What fits in the registers of the integer products (linear_int8.h): 32, or 16 of half the size.
+#ifdef MOTLEY_CPU_AVX2
+[[maybe_unused]] constexpr int kDirectTiles = 2, kPanelRows = 3, kPanelColumns = 1;
+#else
+[[maybe_unused]] constexpr int kDirectTiles = 4, kPanelRows = 6, kPanelColumns = 2;
+#endif
 
 // The sum of 16 lanes, in one fixed order.
 [[maybe_unused]] inline float ReduceAdd(__m512 v) {
@@ -53,6 +63,15 @@ namespace {
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
   return _mm512_scalef_ps(p, n);
+}
+
+// Bytes of a, negated where those of b are negative; where b is 0 either.
+MOTLEY_CPU_INLINE __m512i WithSignOf(__m512i a, __m512i b) {
+#ifdef MOTLEY_CPU_AVX2
+  return {_mm256_sign_epi8(a.low, b.low), _mm256_sign_epi8(a.high, b.high)};
+#else
+  return _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a);
+#endif
 }
 
 // Lanes [0, count) set.

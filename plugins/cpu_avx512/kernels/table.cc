@@ -5,7 +5,7 @@
 
 namespace motley::cpu::MOTLEY_CPU_ISA {
 
-const Kernels kKernels = {MOTLEY_NAME_OF(MOTLEY_CPU_ISA), LinearAmx, LinearVnni, LinearBw, LinearFloat, QuantiseRows, PackTiles,
+const Kernels kKernels = {MOTLEY_NAME_OF(MOTLEY_CPU_ISA), LinearAmx, vnni::Linear, bw::Linear, LinearFloat, QuantiseRows, PackTiles,
                           UnpackRow, ConvertToFloat, RmsNormRow, SwigluRow, AddRow, WriteKv, Attend, AttendChunk,
                           MergeChunks};
 

@@ -8,7 +8,7 @@ namespace {
 class PackKernels : public WithKernels {};
 MOTLEY_TEST_KERNELS(PackKernels);
 
-// Values of the stored formats have at most 22 bits but for Q4_1 and Q4_K, which round once: so float(double) is it.
+// Values of the stored formats have at most 22 bits but for those with a minimum, which round once: so float(double) is it.
 TEST_P(PackKernels, UnpackedRowsAreTheStoredValuesBitForBit) {
   for (const WeightFormat f : kAllFormats) {
     for (const int64_t n : {1, 15, 16, 17, 40}) {
@@ -27,6 +27,24 @@ TEST_P(PackKernels, UnpackedRowsAreTheStoredValuesBitForBit) {
         }
       }
     }
+  }
+}
+
+// Scales of one byte: all of them, NaN codes and the ends of the range too.
+TEST_P(PackKernels, EveryScaleByteUnpacksBitForBit) {
+  for (const WeightFormat f : {WeightFormat::kMXFP4, WeightFormat::kNVFP4}) {
+    const int64_t k = 256 * BlockElems(f), scales = f == WeightFormat::kNVFP4 ? 4 : 1;
+    auto stored = RandomStored(f, 1, k, 3);
+    for (size_t i = 0; i < 256; ++i) {
+      for (int64_t j = 0; j < scales; ++j) {
+        stored[i * static_cast<size_t>(StoredBlockOf(f).bytes) + static_cast<size_t>(j)] = static_cast<uint8_t>(i + 64 * static_cast<size_t>(j));
+      }
+    }
+    std::vector<float> expected(static_cast<size_t>(k)), row(expected);
+    plugin::FindDequant(static_cast<uint32_t>(f))(reinterpret_cast<const std::byte*>(stored.data()), k, expected.data());
+    const auto packed = Pack(f, stored, 1, k);
+    K().unpack_row(f, packed.data(), k, 0, row.data());
+    EXPECT_EQ(std::memcmp(row.data(), expected.data(), row.size() * sizeof(float)), 0) << Name(f);
   }
 }
 

@@ -273,14 +273,15 @@ TEST(Device, RefusesWhatItDoesNotHaveAndSaysWhy) {
 
   TestGraph g;
   const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, 0, {kTokens, 256}), y = g.Tensor(MOTLEY_ROLE_OUTPUT, 0, {kTokens, 8});
-  const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, 13, {8, 256});  // Q5_K
+  const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, 28, {8, 256});  // F64
   g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR}, {y});
   motley_verdict verdict{};
   const std::vector<int64_t> at = {1, 1, 1, 1, 2};
   ASSERT_EQ(api.supports(client.devices[0], g.Abi(), at.data(), at.size(), {&verdict, 1, sizeof verdict, 0}, &err), 0);
   EXPECT_EQ(verdict.ok, 0u);
   EXPECT_EQ(verdict.reason, static_cast<uint32_t>(MOTLEY_UNIMPLEMENTED));
-  EXPECT_NE(std::string(verdict.text).find("Q5_K"), std::string::npos) << verdict.text;
+  EXPECT_NE(std::string(verdict.text).find("F64"), std::string::npos) << verdict.text;
+  EXPECT_NE(std::string(verdict.text).find("Q4_0"), std::string::npos) << verdict.text << ": what there is instead";
 
   g.tensors[w].dtype = 12;
   g.tensors[w].layout = MOTLEY_LAYOUT_STORED;
