@@ -30,9 +30,14 @@ Fault CheckFormat(uint32_t format) {
               FormatNames(false).c_str());
 }
 
-Fault CheckKv(uint32_t format) {
-  if (format == plugin::format_id::kF32 || format == plugin::format_id::kF16) return {};
-  return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s are not supported: f32 and f16 are", FindFormatRow(format)->name);
+Fault CheckKv(uint32_t format, int64_t k_dim, int64_t v_dim) {
+  const char* name = FindFormatRow(format)->name;
+  if (!IsKvFormat(format)) {
+    return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s are not supported: F32, F16, BF16, Q8_0 and Q4_0 are", name);
+  }
+  if (!InBlocks(static_cast<KvFormat>(format)) || (k_dim % kKvBlock == 0 && v_dim % kKvBlock == 0)) return {};
+  return Fail(MOTLEY_UNIMPLEMENTED, "KV pages in %s need head dims in multiples of %lld, not %lld and %lld", name,
+              static_cast<long long>(kKvBlock), static_cast<long long>(k_dim), static_cast<long long>(v_dim));
 }
 
 // Vectors are loaded as F32.
@@ -62,8 +67,8 @@ Fault CheckOperands(const CheckedGraph& graph, const GraphNode& node) {
       if (matrix && t.dims.back() < 1) return Fail(MOTLEY_UNIMPLEMENTED, "%s: its rows' width is a symbol", t.name.c_str());
     }
   }
-  if (node.schema->op == Op::kATTENTION) return CheckKv(static_cast<uint32_t>(node.I64("kv_format")));
-  return {};
+  if (node.schema->op != Op::kATTENTION) return {};
+  return CheckKv(static_cast<uint32_t>(node.I64("kv_format")), node.I64("head_dim"), node.I64("v_dim"));
 }
 
 std::string Arch(const CpuFeatures& f) {
@@ -73,8 +78,8 @@ std::string Arch(const CpuFeatures& f) {
 }
 
 uint64_t PageBytes(const GraphNode& node) {
-  return static_cast<uint64_t>(KvPageBytes(node.I64("page_tokens"), node.I64("n_kv_heads"), node.I64("head_dim"),
-                                           node.I64("v_dim"), node.I64("kv_format") == plugin::format_id::kF16));
+  return static_cast<uint64_t>(KvPageBytes(static_cast<KvFormat>(node.I64("kv_format")), node.I64("page_tokens"),
+                                           node.I64("n_kv_heads"), node.I64("head_dim"), node.I64("v_dim")));
 }
 
 // Whether tensors come in the layouts that the kernels read.
@@ -87,7 +92,9 @@ Fault CheckLayouts(const CheckedGraph& graph, const GraphNode& node) {
       needs = (t.layout == kFactorLayout + t.dtype ? kFactorLayout : kPackedLayout) + t.dtype;
     }
     if (node.schema->inputs[i].kind == OperandKind::kVECTOR) needs = MOTLEY_LAYOUT_F32;
-    if (node.schema->inputs[i].kind == OperandKind::kSTATE) needs = KvLayout(node.I64("page_tokens"));
+    if (node.schema->inputs[i].kind == OperandKind::kSTATE) {
+      needs = KvLayout(static_cast<KvFormat>(node.I64("kv_format")), node.I64("page_tokens"));
+    }
     if (t.layout != needs) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "%.*s: tensor %s has layout %u, needs %u", MOTLEY_TEXT(node.schema->name),
                   t.name.c_str(), t.layout, needs);
@@ -191,7 +198,7 @@ Fault CpuDevice::LoadWeight(const CheckedWeight& weight, uint32_t layout, uint32
 
 Fault CpuDevice::PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) {
   if (desc.kind != MOTLEY_KV_GQA) return Fail(MOTLEY_UNIMPLEMENTED, "KV kind %u is not supported: GQA is", desc.kind);
-  MOTLEY_TRY(CheckKv(desc.dtype));
+  MOTLEY_TRY(CheckKv(desc.dtype, desc.k_dim, desc.v_dim));
   uint64_t bytes = (static_cast<uint64_t>(desc.k_dim) + desc.v_dim) * 4;
   for (const uint64_t factor : {desc.page_tokens, desc.n_kv_heads}) {
     if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > (1ull << 48)) {
@@ -199,9 +206,10 @@ Fault CpuDevice::PlanKv(const motley_kv_desc& desc, motley_kv_plan* plan) {
                   desc.page_tokens, desc.n_kv_heads, desc.k_dim, desc.v_dim);
     }
   }
-  plan->layout = KvLayout(desc.page_tokens);
-  plan->page_bytes = static_cast<uint64_t>(KvPageBytes(desc.page_tokens, desc.n_kv_heads, desc.k_dim, desc.v_dim,
-                                                       desc.dtype == plugin::format_id::kF16));
+  const auto format = static_cast<KvFormat>(desc.dtype);
+  plan->layout = KvLayout(format, desc.page_tokens);
+  plan->page_bytes = static_cast<uint64_t>(
+      KvPageBytes(format, desc.page_tokens, desc.n_kv_heads, desc.k_dim, desc.v_dim));
   return {};
 }
 

@@ -14,6 +14,10 @@ namespace {
 constexpr int kPhases = 3;  // that a stage may have
 constexpr uint64_t kLine = 64;
 
+// Parts of one row of attention: kernels/attention.h.
+int64_t PartBytes(const AttentionStage& a) {
+  return a.max_chunks * a.call.n_heads * (a.call.v_dim + 2) * static_cast<int64_t>(sizeof(float));
+}
 uint64_t Lines(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 }  // namespace
@@ -56,7 +60,7 @@ AttentionStage CpuProgram::MakeAttention(size_t index) const {
   c.rotary_dim = node.I64("rotary_dim");
   c.rope_style = node.I64("rope_style");
   c.page_tokens = stage.page_tokens;
-  c.half = node.I64("kv_format") == plugin::format_id::kF16;
+  c.format = static_cast<KvFormat>(node.I64("kv_format"));
   c.scale = static_cast<float>(node.F64("scale"));
   c.norm_eps = node.F64("qk_norm_eps");
   const int64_t group = c.n_heads / c.n_kv_heads;
@@ -66,7 +70,13 @@ AttentionStage CpuProgram::MakeAttention(size_t index) const {
   const std::vector<int64_t> max = graph().MaxDims();
   const int64_t pages = plugin::CheckedGraph::Extent(graph().tensors[node.in[11]].dims[1], max);
   stage.max_chunks = (pages * stage.page_tokens + kKeyChunk - 1) / kKeyChunk;
-  stage.split_rows = std::max<int64_t>(1, team_->threads() / stage.items_per_row);
+  // With more rows there are items enough. One thread shares nothing.
+  constexpr int64_t kItemsAThread = 4, kMostPartBytes = 32 << 20;
+  const int64_t threads = team_->threads(), row_bytes = std::max<int64_t>(1, PartBytes(stage));
+  if (threads > 1) {
+    stage.split_rows = std::clamp<int64_t>(kItemsAThread * threads / stage.items_per_row, 1,
+                                          std::max<int64_t>(1, kMostPartBytes / row_bytes));
+  }
   return stage;
 }
 
@@ -91,8 +101,7 @@ void CpuProgram::PlanScratch() {
     } else if (stage.kind == StageKind::kAttention) {
       const AttentionStage& a = attention_[s];
       kernel = std::max<uint64_t>(kernel, static_cast<uint64_t>(AttentionScratchBytes(a.call.head_dim, a.call.v_dim)));
-      parts = std::max(parts, static_cast<uint64_t>(a.split_rows * a.max_chunks * a.call.n_heads * (a.call.v_dim + 2)) *
-                                  sizeof(float));
+      parts = std::max(parts, static_cast<uint64_t>(a.split_rows * PartBytes(a)));
     }
   }
   Layout& l = layout_;

@@ -1,5 +1,6 @@
 // A stage of attention: keys and values written, then rows and heads handed out to the threads.
 #include <algorithm>
+#include <utility>
 
 #include "plugins/cpu_avx512/program.h"
 
@@ -24,6 +25,33 @@ int64_t CountItems(const Sequences& seqs, int64_t rows) {
   for (int64_t s = 0; s < seqs.n_seqs; ++s) items += (seqs.row_start[s + 1] - seqs.row_start[s] + rows - 1) / rows;
   return items;
 }
+
+// Rows an item: as many as one call takes, unless that leaves too few items for the threads.
+int64_t RowsAnItem(const Sequences& seqs, int64_t heads, int64_t per_row, int64_t threads) {
+  constexpr int64_t kItemsAThread = 4;
+  int64_t rows = std::max<int64_t>(1, kMaxQueries / heads);
+  while (rows > 1 && rows * heads > kQueryGroup && CountItems(seqs, rows) * per_row < kItemsAThread * threads) rows = (rows + 1) / 2;
+  return rows;
+}
+
+// `total` items cut for the threads: each round hands out half of what is left in a piece a thread. So pieces are long
+// at first (queries are prepared once, keys fetched ahead) and single at the end, where threads wait for each other.
+struct Pieces {
+  int64_t total, threads;
+
+  int64_t Count() const {
+    int64_t count = 0, left = total;
+    for (int64_t size; (size = left / (2 * threads)) > 1; left -= size * threads) count += threads;
+    return count + left;
+  }
+  std::pair<int64_t, int64_t> operator[](int64_t index) const {
+    int64_t begin = 0;
+    for (int64_t size; (size = (total - begin) / (2 * threads)) > 1; begin += size * threads, index -= threads) {
+      if (index < threads) return {begin + index * size, begin + (index + 1) * size};
+    }
+    return {begin + index, begin + index + 1};
+  }
+};
 
 // Item `index` of them.
 Item FindItem(const Sequences& seqs, int64_t index, int64_t rows) {
@@ -73,8 +101,8 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
 
   int32_t longest = 0;
   for (int64_t t = 0; t < tokens; ++t) longest = std::max(longest, call.position[t]);
-  if (tokens > stage.split_rows || longest < kKeyChunk || m.n == 1) {
-    const int64_t rows = std::max<int64_t>(1, kMaxQueries / heads);
+  if (tokens > stage.split_rows || longest < kKeyChunk) {
+    const int64_t rows = RowsAnItem(seqs, heads, per_row, m.n);
     PhaseOf(args, index, 1).Run(CountItems(seqs, rows) * per_row, 1, [&](int64_t i, int64_t) {
       const Item item = FindItem(seqs, i / per_row, rows);
       kernels.attend(call, seqs.PagesOf(item.sequence), item.first, item.count, i % per_row * heads, heads, m.own);
@@ -84,17 +112,28 @@ void CpuProgram::RunAttention(size_t index, const Member& m) const {
 
   // Few rows with many keys: threads share a row by chunks, which are merged in order.
   float* parts = reinterpret_cast<float*>(args.scratch + layout_.parts);
-  const int64_t item_floats = stage.max_chunks * heads * (call.v_dim + 2);
+  const int64_t head_floats = stage.max_chunks * (call.v_dim + 2);
   const int64_t chunks = longest / kKeyChunk + 1, items = tokens * per_row;
-  PhaseOf(args, index, 1).Run(items * chunks, 1, [&](int64_t i, int64_t) {
-    const int64_t item = i / chunks, chunk = i % chunks, token = item / per_row;
-    if (chunk * kKeyChunk > call.position[token]) return;
-    int64_t s = 0;
-    while (token >= seqs.row_start[s + 1]) ++s;
-    kernels.attend_chunk(call, seqs.PagesOf(s), token, item % per_row * heads, heads, chunk, parts + item * item_floats, m.own);
+  const Pieces pieces{items * chunks, m.n};
+  PhaseOf(args, index, 1).Run(pieces.Count(), 1, [&](int64_t piece, int64_t) {
+    auto [i, end] = pieces[piece];
+    while (i < end) {
+      const int64_t item = i / chunks, chunk = i % chunks, token = item / per_row;
+      const int64_t stop = std::min(chunk + end - i, chunks);
+      const int64_t there = std::min<int64_t>(stop, call.position[token] / kKeyChunk + 1);
+      i += stop - chunk;
+      if (chunk >= there) continue;
+      int64_t s = 0;
+      while (token >= seqs.row_start[s + 1]) ++s;
+      kernels.attend_chunks(call, seqs.PagesOf(s), token, item % per_row * heads, heads, chunk, there,
+                            parts + item * heads * head_floats, head_floats, m.own);
+    }
   });
-  PhaseOf(args, index, 2).Run(items, 1, [&](int64_t item, int64_t) {
-    kernels.merge_chunks(call, item / per_row, item % per_row * heads, heads, parts + item * item_floats);
+  const int64_t merges = tokens * call.n_heads;
+  PhaseOf(args, index, 2).Run(merges, std::max<int64_t>(1, merges / (m.n * 8)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      kernels.merge_chunks(call, i / call.n_heads, i % call.n_heads, parts + i * head_floats);
+    }
   });
 }
 

@@ -179,5 +179,16 @@ TEST(Author, AFaultInATeamMemberComesBackToTheCaller) {
   team.Run([&](uint32_t, uint32_t n) { EXPECT_EQ(n, 3u); });
 }
 
+// team_run returns nothing, and a host may refuse: a run inside a run, or two of one team at once.
+TEST(Author, ARunThatTheHostRefusesIsNoSuccess) {
+  motley_host host = *abi_test::TestHost();
+  host.team_run = [](motley_team*, void (*)(void*, uint32_t, uint32_t), void*) {};
+  Team team;
+  ASSERT_TRUE(team.Create(&host, 2, -1).ok());
+  bool ran = false;
+  EXPECT_THROW(team.Run([&](uint32_t, uint32_t) { ran = true; }), std::runtime_error);
+  EXPECT_FALSE(ran);
+}
+
 }  // namespace
 }  // namespace motley::plugin

@@ -15,6 +15,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -252,7 +253,8 @@ class Team {
 
   uint32_t threads() const { return threads_; }
 
-  // f(i, n) for every i in [0, n), all at once. An exception of f is thrown again here, when all are back.
+  // f(i, n) for every i in [0, n), all at once. An exception of f is thrown again here, when all are back; and one is
+  // thrown where the host has refused the run, so that nobody takes work for done that was not.
   template <class F>
   void Run(F&& f) {
     if (!team_) return f(0u, 1u);
@@ -260,12 +262,14 @@ class Team {
       F* f;
       std::mutex mutex;
       std::exception_ptr error;
-    } job{&f, {}, {}};
+      bool called;  // by member 0, which is this thread
+    } job{&f, {}, {}, false};
     const std::lock_guard<std::mutex> one_at_a_time(mutex_);
     host_->team_run(
         team_,
         [](void* arg, uint32_t i, uint32_t n) {
           Job* job = static_cast<Job*>(arg);
+          if (i == 0) job->called = true;
           try {
             (*job->f)(i, n);
           } catch (...) {
@@ -275,6 +279,7 @@ class Team {
         },
         &job);
     if (job.error) std::rethrow_exception(job.error);
+    if (!job.called) throw std::runtime_error("the host refused a run of the team; its log says why");
   }
 
  private:

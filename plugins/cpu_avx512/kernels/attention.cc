@@ -1,28 +1,24 @@
-// See attention.h.
-#include "plugins/cpu_avx512/kernels/functions.h"
-
-#include <cstddef>
+// See attention.h. In order: queries, scores, weights, values; then whole chunks and their merge.
 #include <cstring>
 
-#include "plugins/cpu_avx512/kernels/simd.h"
+#include "plugins/cpu_avx512/kernels/attention_loops.h"
+#include "plugins/cpu_avx512/kernels/functions.h"
 
 namespace motley::cpu::MOTLEY_CPU_ISA {
 namespace {
 
-int64_t ElemBytes(const AttentionCall& c) { return c.half ? 2 : 4; }
-bool TiledKeys(const AttentionCall& c) { return c.page_tokens % kKeyTile == 0; }
+int64_t Lines(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 // One thread's memory.
 struct Scratch {
-  float* query;    // [kMaxQueries][head_dim], normalised, rotated, scaled
-  float* score;    // [kMaxQueries][kKeyChunk]: scores, then weights
-  float* part;     // [kMaxQueries][v_dim]: one chunk's weighted values
-  float* total;    // [kMaxQueries][v_dim]: all chunks so far
-  float* keys;     // [kTilesAtOnce][head_dim][16]
-  const uint8_t** value;  // [kKeyChunk]: where the values of each position lie
+  float* query;         // [kMaxQueries][head_dim], normalised, rotated, scaled
+  float* score;         // [kMaxQueries][kKeyChunk]: scores, then weights
+  float* part;          // [kMaxQueries][columns]: one chunk's weighted values
+  float* total;         // [kMaxQueries][columns]: all chunks so far
+  float* converted;     // keys as tiles [..][head_dim][16], or values [kBlockPositions][columns]
+  float* scale;         // [columns / 32][kBlockPositions], of values
+  int64_t columns;      // v_dim, up to whole registers
 };
-
-int64_t Lines(int64_t floats) { return RoundUp(floats, 16); }
 
 Scratch Carve(const AttentionCall& c, void* memory) {
   float* p = static_cast<float*>(memory);
@@ -32,142 +28,160 @@ Scratch Carve(const AttentionCall& c, void* memory) {
     return at;
   };
   Scratch s;
+  s.columns = Lines(c.v_dim);
   s.query = take(kMaxQueries * c.head_dim);
   s.score = take(kMaxQueries * kKeyChunk);
-  s.part = take(kMaxQueries * c.v_dim);
-  s.total = take(kMaxQueries * c.v_dim);
-  s.keys = take(kTilesAtOnce * c.head_dim * kKeyTile);
-  s.value = reinterpret_cast<const uint8_t**>(take(kKeyChunk * 2));
+  s.part = take(kMaxQueries * s.columns);
+  s.total = take(kMaxQueries * s.columns);
+  s.converted = take(kBlockPositions * (Lines(c.head_dim) > s.columns ? Lines(c.head_dim) : s.columns));
+  s.scale = take(s.columns / kKvBlock * kBlockPositions);
   return s;
 }
 
-// The keys of one kv head in a page; its values follow.
-uint8_t* HeadKeys(const AttentionCall& c, int64_t page, int64_t kv_head) {
-  return c.kv + page * c.page_bytes + kv_head * c.page_tokens * (c.head_dim + c.v_dim) * ElemBytes(c);
-}
-uint8_t* HeadValues(const AttentionCall& c, int64_t page, int64_t kv_head) {
-  return HeadKeys(c, page, kv_head) + c.page_tokens * c.head_dim * ElemBytes(c);
-}
+// Queries [head, head + heads) of each of the tokens, of one kv head.
+struct Queries {
+  const int32_t* pages;
+  int64_t kv_head, count;
+  int64_t counts[kMaxQueries];  // positions of the chunk at hand that each sees, perhaps 0
+  int64_t longest;              // of these
+  int64_t prefetch_end;         // positions from here on are not read by this call
 
-void StoreElement(const AttentionCall& c, uint8_t* at, float value) {
-  if (c.half) {
-    const uint16_t bits = static_cast<uint16_t>(_mm_extract_epi16(_mm_cvtps_ph(_mm_set_ss(value), 0), 0));
-    std::memcpy(at, &bits, 2);
-  } else {
-    std::memcpy(at, &value, 4);
+  void See(int64_t query, int64_t positions) {
+    counts[query] = positions < 0 ? 0 : positions < kKeyChunk ? positions : kKeyChunk;
+    longest = query == 0 || counts[query] > longest ? counts[query] : longest;
   }
-}
-
-// One head of q or k: rms_norm where there is a weight, then the rotation of its first dims.
-void Prepare(const AttentionCall& c, const float* in, const float* norm, int64_t token, float* out) {
-  if (norm != nullptr) {
-    RmsNormRow(in, norm, c.head_dim, c.norm_eps, out);
-  } else {
-    std::memcpy(out, in, static_cast<size_t>(c.head_dim) * sizeof(float));
-  }
-  const int64_t half = c.rotary_dim / 2;
-  const float* cos = c.rope + token * c.rotary_dim;
-  const float* sin = cos + half;
-  const int64_t step = c.rope_style == 0 ? 1 : 2, other = c.rope_style == 0 ? half : 1;
-  for (int64_t i = 0; i < half; ++i) {
-    const float a = out[i * step], b = out[i * step + other];
-    out[i * step] = a * cos[i] - b * sin[i];
-    out[i * step + other] = b * cos[i] + a * sin[i];
-  }
-}
+};
 
 void PrepareQueries(const AttentionCall& c, int64_t first, int64_t count, int64_t head, int64_t heads, Scratch* s) {
   for (int64_t r = 0; r < count; ++r) {
     for (int64_t h = 0; h < heads; ++h) {
       float* q = s->query + (r * heads + h) * c.head_dim;
-      Prepare(c, c.q + ((first + r) * c.n_heads + head + h) * c.head_dim, c.q_norm, first + r, q);
+      PrepareHead(c, c.q + ((first + r) * c.n_heads + head + h) * c.head_dim, c.q_norm, first + r, q);
       for (int64_t i = 0; i < c.head_dim; ++i) q[i] *= c.scale;
     }
   }
 }
 
-// ---- Keys --------------------------------------------------------------------------------------------------------
-
-// The tile of 16 positions from `position` on, of which `count` are there, as f32 [head_dim][16]: the page's own
-// bytes where they are that, else `converted`. Positions that are not there hold anything.
-const float* LoadKeyTile(const AttentionCall& c, const int32_t* pages, int64_t kv_head, int64_t position, int64_t count,
-                         float* converted) {
-  if (TiledKeys(c)) {
-    const int64_t offset = position % c.page_tokens;
-    const uint8_t* tile = HeadKeys(c, pages[position / c.page_tokens], kv_head) + offset * c.head_dim * ElemBytes(c);
-    if (!c.half) return reinterpret_cast<const float*>(tile);
-    for (int64_t d = 0; d < c.head_dim; ++d) _mm512_store_ps(converted + d * 16, HalfToFloat(tile + d * 32));
-    return converted;
-  }
-  const __m512i column = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                                            _mm512_set1_epi32(16));
-  for (int64_t j = 0; j < count; ++j) {
-    const int64_t p = position + j;
-    const uint8_t* key = HeadKeys(c, pages[p / c.page_tokens], kv_head) + p % c.page_tokens * c.head_dim * ElemBytes(c);
-    for (int64_t d = 0; d < c.head_dim; d += 16) {
-      const __mmask16 lanes = FirstLanes(c.head_dim - d);
-      const __m512 v = c.half ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, key + d * 2))
-                              : _mm512_maskz_loadu_ps(lanes, key + d * 4);
-      _mm512_mask_i32scatter_ps(converted + d * 16 + j, lanes, column, v, 4);
-    }
-  }
-  return converted;
-}
-
-// score[q][16 t + lane] of kTiles tiles: one chain over dims for each.
-template <int kQueries, int kTiles>
-void Scores(const float* query, int64_t head_dim, const float* const* tiles, float* score) {
-  __m512 acc[kQueries][kTiles];
-  for (int q = 0; q < kQueries; ++q) {
-    for (int t = 0; t < kTiles; ++t) acc[q][t] = _mm512_setzero_ps();
-  }
-  for (int64_t d = 0; d < head_dim; ++d) {
-    __m512 key[kTiles];
-    for (int t = 0; t < kTiles; ++t) key[t] = _mm512_loadu_ps(tiles[t] + d * 16);
-    for (int q = 0; q < kQueries; ++q) {
-      const __m512 x = _mm512_set1_ps(query[q * head_dim + d]);
-      for (int t = 0; t < kTiles; ++t) acc[q][t] = _mm512_fmadd_ps(x, key[t], acc[q][t]);
-    }
-  }
-  for (int q = 0; q < kQueries; ++q) {
-    for (int t = 0; t < kTiles; ++t) _mm512_store_ps(score + q * kKeyChunk + t * kKeyTile, acc[q][t]);
+// Calls work(first, count) for groups of at most kQueryGroup queries, of sizes as equal as can be.
+template <class Work>
+void ForEachGroup(int64_t queries, const Work& work) {
+  const int64_t groups = (queries + kQueryGroup - 1) / kQueryGroup;
+  for (int64_t g = 0, first = 0; g < groups; ++g) {
+    const int64_t count = (queries - first + groups - g - 1) / (groups - g);
+    work(first, count);
+    first += count;
   }
 }
 
-template <int kTiles>
-void ScoresOf(int64_t queries, const float* query, int64_t head_dim, const float* const* tiles, float* score) {
-  for (; queries >= 4; queries -= 4, query += 4 * head_dim, score += 4 * kKeyChunk) {
-    Scores<4, kTiles>(query, head_dim, tiles, score);
-  }
-  switch (queries) {
-    case 3: return Scores<3, kTiles>(query, head_dim, tiles, score);
-    case 2: return Scores<2, kTiles>(query, head_dim, tiles, score);
-    case 1: return Scores<1, kTiles>(query, head_dim, tiles, score);
-    default: return;
-  }
+float FloatOfHalf(const uint8_t* p) {
+  uint16_t half;
+  std::memcpy(&half, p, 2);
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half)));
 }
 
-void ChunkScores(const AttentionCall& c, const int32_t* pages, int64_t kv_head, int64_t start, int64_t count,
-                 int64_t queries, Scratch* s) {
-  for (int64_t j = 0; j < count; j += kTilesAtOnce * kKeyTile) {
-    const float* tiles[kTilesAtOnce];
-    int64_t there = 0;
-    for (; there < kTilesAtOnce && j + there * kKeyTile < count; ++there) {
-      const int64_t at = j + there * kKeyTile, left = count - at;
-      tiles[there] = LoadKeyTile(c, pages, kv_head, start + at, left < kKeyTile ? left : kKeyTile,
-                                 s->keys + there * c.head_dim * kKeyTile);
-    }
-    if (there == kTilesAtOnce) {
-      ScoresOf<kTilesAtOnce>(queries, s->query, c.head_dim, tiles, s->score + j);
+// ---- Rows of the cache as floats -------------------------------------------------------------------------------------
+
+// One row of `dim` values to to[0], to[step], ...; its plane lies at `plane`, for pages whose keys are no tiles too.
+template <class Format>
+void ConvertRow(const AttentionCall& c, const uint8_t* plane, int64_t dim, int64_t token, float* to, int64_t step) {
+  constexpr KvFormat f = Format::kFormat;
+  const uint8_t* row = plane + token * KvCodeBytes(f, dim);
+  int64_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes) {
+    Floats scale = Zeros();
+    if (InBlocks(f)) scale = All(FloatOfHalf(plane + KvRowScaleAt(f, c.page_tokens, dim, token, d / kKvBlock)));
+    const Floats values = Format::Values(row, d, scale);
+    if (step == 1) {
+      Store(to + d, values);
     } else {
-      for (int64_t t = 0; t < there; ++t) {
-        ScoresOf<1>(queries, s->query, c.head_dim, tiles + t, s->score + j + t * kKeyTile);
+      float lanes[kLanes];
+      Store(lanes, values);
+      for (int i = 0; i < kLanes; ++i) to[(d + i) * step] = lanes[i];
+    }
+  }
+  if (d == dim) return;
+  // The rest of a row in no blocks, by way of a whole register.
+  uint8_t rest[kLanes * 4] = {};
+  std::memcpy(rest, row + KvCodeBytes(f, d), static_cast<size_t>(KvCodeBytes(f, dim - d)));
+  float lanes[kLanes];
+  Store(lanes, Format::Values(rest, 0, Zeros()));
+  for (int i = 0; i < dim - d; ++i) to[(d + i) * step] = lanes[i];
+}
+
+// ---- Scores ------------------------------------------------------------------------------------------------------------
+
+// The tile of 16 positions from `position` on, of which `count` are there: where the cache has it, for pages in tiles.
+KeyLanes TileAt(const AttentionCall& c, const Queries& q, int64_t position) {
+  const int64_t offset = position % c.page_tokens;
+  const uint8_t* tile = HeadKeys(c, q.pages[position / c.page_tokens], q.kv_head) + offset * KvRowBytes(c.format, c.head_dim);
+  const uint8_t* values = HeadValues(c, q.pages[position / c.page_tokens], q.kv_head) + offset * KvCodeBytes(c.format, c.v_dim);
+  return {tile + KvTileScaleBytes(c.format, c.head_dim), tile, values};
+}
+
+// The same as floats [head_dim][16]. Positions that are not there hold anything.
+template <class Format>
+void ConvertTile(const AttentionCall& c, const Queries& q, int64_t position, int64_t count, float* to) {
+  if (!TiledKeys(c.page_tokens)) {
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t p = position + j;
+      ConvertRow<Format>(c, HeadKeys(c, q.pages[p / c.page_tokens], q.kv_head), c.head_dim, p % c.page_tokens, to + j, kKeyTile);
+    }
+    return;
+  }
+  const KeyLanes tile = TileAt(c, q, position);
+  for (int64_t lane = 0; lane < kKeyTile; lane += kLanes) {
+    for (int64_t dim = 0; dim < c.head_dim; dim += Format::kDims) {
+      Floats scale = Zeros(), keys[Format::kDims];
+      if (InBlocks(Format::kFormat)) scale = FromHalf(tile.scales + (dim / kKvBlock * kKeyTile + lane) * 2);
+      Format::Keys(tile.codes + KvCodeBytes(c.format, lane * Format::kDims), dim, scale, keys);
+      for (int d = 0; d < Format::kDims; ++d) Store(to + (dim + d) * kKeyTile + lane, keys[d]);
+    }
+  }
+}
+
+// Registers of keys of one tile, of which `count` keys are there.
+int64_t AddLanes(const KeyLanes& tile, KvFormat f, int64_t dims_a_load, int64_t count, int64_t ahead_bytes, KeyLanes* to) {
+  const int64_t vectors = (count + kLanes - 1) / kLanes;
+  for (int64_t v = 0; v < vectors; ++v) {
+    to[v] = {tile.codes + KvCodeBytes(f, v * kLanes * dims_a_load), tile.scales + v * kLanes * 2,
+             tile.ahead + v * ahead_bytes};
+  }
+  return vectors;
+}
+
+// Scores of the chunk at `start`, as far as any query sees.
+template <class Format>
+void ChunkScores(const AttentionCall& c, const Queries& q, int64_t start, Scratch* s) {
+  // One group reads the cache itself; several share what is converted once.
+  const bool direct = TiledKeys(c.page_tokens) && (q.count <= kQueryGroup || Format::kFormat == KvFormat::kF32);
+  const int64_t step = direct && q.count <= kQueryGroup ? kKeyChunk : kBlockPositions;
+  for (int64_t begin = 0; begin < q.longest; begin += step) {
+    KeyLanes keys[kKeyChunk / kLanes];
+    int64_t vectors = 0;
+    for (int64_t j = begin; j < begin + step && j < q.longest; j += kKeyTile) {
+      const int64_t count = q.longest - j < kKeyTile ? q.longest - j : kKeyTile;
+      if (direct) {
+        vectors += AddLanes(TileAt(c, q, start + j), c.format, Format::kDims, count, kLanes * KvCodeBytes(c.format, c.v_dim), keys + vectors);
+      } else {
+        float* tile = s->converted + (j - begin) * c.head_dim;
+        ConvertTile<Format>(c, q, start + j, count, tile);
+        const auto* codes = reinterpret_cast<uint8_t*>(tile);
+        vectors += AddLanes({codes, nullptr, codes}, KvFormat::kF32, 1, count, kLanes * 4, keys + vectors);
       }
     }
+    ForEachGroup(q.count, [&](int64_t first, int64_t count) {
+      const float* query = s->query + first * c.head_dim;
+      float* score = s->score + first * kKeyChunk + begin;
+      if (direct) {
+        ScoresOf<Format>(count, query, c.head_dim, keys, vectors, score);
+      } else {
+        ScoresOf<F32Cache>(count, query, c.head_dim, keys, vectors, score);
+      }
+    });
   }
 }
 
-// ---- Weights and values --------------------------------------------------------------------------------------------
+// ---- Weights -----------------------------------------------------------------------------------------------------------
 
 struct SoftmaxPart {
   float largest, sum;
@@ -191,96 +205,96 @@ SoftmaxPart Weigh(float* score, int64_t count) {
   return {top, ReduceAdd(sum)};
 }
 
-// 16 dims of a value from `at` on. Whole vectors are loaded without a mask: then the load converts as well.
-template <bool half, bool masked>
-__m512 LoadVector(const uint8_t* value, int64_t at, __mmask16 lanes) {
-  if constexpr (half) {
-    return masked ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, value + at * 2)) : HalfToFloat(value + at * 2);
-  } else {
-    return masked ? _mm512_maskz_loadu_ps(lanes, value + at * 4) : _mm512_loadu_ps(value + at * 4);
+// ---- Values ------------------------------------------------------------------------------------------------------------
+
+// Rows of the positions [begin, end) of the chunk at `start`, all in one page, and their scales.
+template <class Format>
+ValueRows FindRows(const AttentionCall& c, const Queries& q, int64_t start, int64_t begin, int64_t end, Scratch* s) {
+  constexpr KvFormat f = Format::kFormat;
+  const int64_t token = (start + begin) % c.page_tokens, count = end - begin;
+  const uint8_t* plane = HeadValues(c, q.pages[(start + begin) / c.page_tokens], q.kv_head);
+  for (int64_t block = 0; InBlocks(f) && block < c.v_dim / kKvBlock; ++block) {
+    const uint8_t* from = plane + KvRowScaleAt(f, c.page_tokens, c.v_dim, token, block);
+    float* to = s->scale + block * kBlockPositions;
+    int64_t j = 0;
+    for (; j + kLanes <= count; j += kLanes) Store(to + j, FromHalf(from + j * 2));
+    for (; j < count; ++j) to[j] = FloatOfHalf(from + j * 2);
   }
+  const int64_t stride = KvCodeBytes(f, c.v_dim), next = start + begin + kKeyChunk;
+  const uint8_t* rows = plane + token * stride;
+  const uint8_t* ahead = rows;
+  if (next < q.prefetch_end) {
+    ahead = HeadKeys(c, q.pages[next / c.page_tokens], q.kv_head) + next % c.page_tokens * KvRowBytes(f, c.head_dim);
+  }
+  return {rows, stride, s->scale, ahead};
 }
 
-// part[q][..] (+)= the sum over positions [begin, end) of weight[q][j] * value[j], in their order.
-template <bool half, int kQueries, int kVectors>
-void Values(const uint8_t* const* value, int64_t column, __mmask16 lanes, const float* weight, int64_t begin,
-            int64_t end, float* part, int64_t v_dim) {
-  __m512 acc[kQueries][kVectors];
-  for (int q = 0; q < kQueries; ++q) {
-    for (int i = 0; i < kVectors; ++i) {
-      acc[q][i] = begin == 0 ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, part + q * v_dim + column + i * 16);
-    }
-  }
+// The same as floats, with zeros up to whole registers; in as many pages as they are.
+template <class Format>
+ValueRows ConvertRows(const AttentionCall& c, const Queries& q, int64_t start, int64_t begin, int64_t end, Scratch* s) {
   for (int64_t j = begin; j < end; ++j) {
-    __m512 v[kVectors];
-    for (int i = 0; i < kVectors; ++i) v[i] = LoadVector<half, kVectors == 1>(value[j], column + i * 16, lanes);
-    for (int q = 0; q < kQueries; ++q) {
-      const __m512 p = _mm512_set1_ps(weight[q * kKeyChunk + j]);
-      for (int i = 0; i < kVectors; ++i) acc[q][i] = _mm512_fmadd_ps(p, v[i], acc[q][i]);
-    }
+    const int64_t p = start + j;
+    float* row = s->converted + (j - begin) * s->columns;
+    ConvertRow<Format>(c, HeadValues(c, q.pages[p / c.page_tokens], q.kv_head), c.v_dim, p % c.page_tokens, row, 1);
+    for (int64_t d = c.v_dim; d < s->columns; ++d) row[d] = 0;
   }
-  for (int q = 0; q < kQueries; ++q) {
-    for (int i = 0; i < kVectors; ++i) {
-      _mm512_mask_storeu_ps(part + q * v_dim + column + i * 16, lanes, acc[q][i]);
-    }
-  }
+  const auto* rows = reinterpret_cast<const uint8_t*>(s->converted);
+  return {rows, s->columns * 4, s->scale, rows};
 }
 
-template <bool half, int kQueries>
-void AllValues(const Scratch& s, int64_t query, int64_t begin, int64_t end, int64_t v_dim) {
-  const float* weight = s.score + query * kKeyChunk;
-  float* part = s.part + query * v_dim;
-  int64_t column = 0;
-  for (; column + 64 <= v_dim; column += 64) {
-    Values<half, kQueries, 4>(s.value, column, 0xffff, weight, begin, end, part, v_dim);
-  }
-  for (; column < v_dim; column += 16) {
-    Values<half, kQueries, 1>(s.value, column, FirstLanes(v_dim - column), weight, begin, end, part, v_dim);
-  }
+// Weighted values of the positions [begin, end) of a chunk.
+template <class Format>
+void WeighRows(const Queries& q, const ValueRows& rows, int64_t begin, int64_t end, const Scratch& s) {
+  const auto run = [&](int64_t first, int64_t count, int64_t from, int64_t to) {
+    if (from >= to) return;
+    ValuesOf<Format>(count, rows, s.columns, s.score + first * kKeyChunk + begin, from - begin, to - begin, from == 0,
+                     s.part + first * s.columns);
+  };
+  ForEachGroup(q.count, [&](int64_t first, int64_t count) {
+    // Together as far as all of them see, then each alone: no query may touch a value behind its own position.
+    int64_t common = end;
+    for (int64_t i = first; i < first + count; ++i) common = q.counts[i] < common ? q.counts[i] : common;
+    run(first, count, begin, common);
+    for (int64_t i = first; i < first + count; ++i) {
+      run(i, 1, common > begin ? common : begin, q.counts[i] < end ? q.counts[i] : end);
+    }
+  });
 }
 
-template <bool half>
-void WeighValues(const Scratch& s, int64_t queries, const int64_t* counts, int64_t v_dim) {
-  constexpr int64_t kTogether = 6;  // 24 sums, 4 values: what the registers hold
-  for (int64_t q = 0; q < queries; q += kTogether) {
-    const int64_t here = queries - q < kTogether ? queries - q : kTogether;
-    // Together as far as all of them go, then each alone: no query may touch a value behind its own position.
-    int64_t common = counts[q];
-    for (int64_t i = 1; i < here; ++i) common = counts[q + i] < common ? counts[q + i] : common;
-    switch (common > 0 ? here : 0) {
-      case 6: AllValues<half, 6>(s, q, 0, common, v_dim); break;
-      case 5: AllValues<half, 5>(s, q, 0, common, v_dim); break;
-      case 4: AllValues<half, 4>(s, q, 0, common, v_dim); break;
-      case 3: AllValues<half, 3>(s, q, 0, common, v_dim); break;
-      case 2: AllValues<half, 2>(s, q, 0, common, v_dim); break;
-      case 1: AllValues<half, 1>(s, q, 0, common, v_dim); break;
-      default: common = 0;
-    }
-    for (int64_t i = 0; i < here; ++i) {
-      if (counts[q + i] > common) AllValues<half, 1>(s, q + i, common, counts[q + i], v_dim);
+template <class Format>
+void WeighValues(const AttentionCall& c, const Queries& q, int64_t start, Scratch* s) {
+  const bool direct = c.v_dim == s->columns && (q.count <= kQueryGroup || Format::kFormat == KvFormat::kF32);
+  for (int64_t begin = 0, end; begin < q.longest; begin = end) {
+    end = begin + kBlockPositions < q.longest ? begin + kBlockPositions : q.longest;
+    if (direct) {
+      const int64_t left = c.page_tokens - (start + begin) % c.page_tokens;
+      end = end - begin < left ? end : begin + left;
+      WeighRows<Format>(q, FindRows<Format>(c, q, start, begin, end, s), begin, end, *s);
+    } else {
+      WeighRows<F32Cache>(q, ConvertRows<Format>(c, q, start, begin, end, s), begin, end, *s);
     }
   }
 }
 
 // ---- One chunk, and the merge ------------------------------------------------------------------------------------------
 
-// Scores, weights and weighted values of the chunk at `start`; counts[q]: positions of it that query q sees, perhaps 0.
-void RunChunk(const AttentionCall& c, const int32_t* pages, int64_t kv_head, int64_t start, int64_t queries,
-              const int64_t* counts, Scratch* s, SoftmaxPart* out) {
-  int64_t longest = 0;
-  for (int64_t q = 0; q < queries; ++q) longest = counts[q] > longest ? counts[q] : longest;
-  ChunkScores(c, pages, kv_head, start, longest, queries, s);
-  for (int64_t q = 0; q < queries; ++q) {
-    if (counts[q] > 0) out[q] = Weigh(s->score + q * kKeyChunk, counts[q]);
+// Scores, weights and weighted values of the chunk at `start`.
+template <class Format>
+void RunChunkOf(const AttentionCall& c, const Queries& q, int64_t start, Scratch* s, SoftmaxPart* out) {
+  ChunkScores<Format>(c, q, start, s);
+  for (int64_t i = 0; i < q.count; ++i) {
+    if (q.counts[i] > 0) out[i] = Weigh(s->score + i * kKeyChunk, q.counts[i]);
   }
-  for (int64_t j = 0; j < longest; ++j) {
-    const int64_t p = start + j;
-    s->value[j] = HeadValues(c, pages[p / c.page_tokens], kv_head) + p % c.page_tokens * c.v_dim * ElemBytes(c);
-  }
-  if (c.half) {
-    WeighValues<true>(*s, queries, counts, c.v_dim);
-  } else {
-    WeighValues<false>(*s, queries, counts, c.v_dim);
+  WeighValues<Format>(c, q, start, s);
+}
+
+void RunChunk(const AttentionCall& c, const Queries& q, int64_t start, Scratch* s, SoftmaxPart* out) {
+  switch (c.format) {
+    case KvFormat::kF32: return RunChunkOf<F32Cache>(c, q, start, s, out);
+    case KvFormat::kF16: return RunChunkOf<F16Cache>(c, q, start, s, out);
+    case KvFormat::kBF16: return RunChunkOf<Bf16Cache>(c, q, start, s, out);
+    case KvFormat::kQ8_0: return RunChunkOf<Q80Cache>(c, q, start, s, out);
+    case KvFormat::kQ4_0: return RunChunkOf<Q40Cache>(c, q, start, s, out);
   }
 }
 
@@ -309,87 +323,72 @@ void Divide(const float* values, float sum, int64_t v_dim, float* y) {
 
 }  // namespace
 
-void WriteKv(const AttentionCall& c, int64_t token, int64_t kv_head, void* scratch) {
-  const int64_t slot = c.slot[token];
-  if (slot < 0) return;
-  const int64_t page = slot / c.page_tokens, offset = slot % c.page_tokens, elem = ElemBytes(c);
-  float* key = static_cast<float*>(scratch);
-  Prepare(c, c.k + (token * c.n_kv_heads + kv_head) * c.head_dim, c.k_norm, token, key);
-  uint8_t* keys = HeadKeys(c, page, kv_head);
-  if (TiledKeys(c)) {
-    uint8_t* lane = keys + (offset / kKeyTile * c.head_dim * kKeyTile + offset % kKeyTile) * elem;
-    for (int64_t d = 0; d < c.head_dim; ++d) StoreElement(c, lane + d * kKeyTile * elem, key[d]);
-  } else {
-    for (int64_t d = 0; d < c.head_dim; ++d) StoreElement(c, keys + (offset * c.head_dim + d) * elem, key[d]);
-  }
-  const float* v = c.v + (token * c.n_kv_heads + kv_head) * c.v_dim;
-  uint8_t* value = HeadValues(c, page, kv_head) + offset * c.v_dim * elem;
-  for (int64_t d = 0; d < c.v_dim; ++d) StoreElement(c, value + d * elem, v[d]);
-}
-
 void Attend(const AttentionCall& c, const int32_t* pages, int64_t first, int64_t count, int64_t head, int64_t heads,
             void* scratch) {
   Scratch s = Carve(c, scratch);
-  const int64_t queries = count * heads, kv_head = head / (c.n_heads / c.n_kv_heads);
   PrepareQueries(c, first, count, head, heads, &s);
-  int64_t visible[kMaxQueries], counts[kMaxQueries], longest = 0;
-  SoftmaxPart part[kMaxQueries], total[kMaxQueries];
-  for (int64_t q = 0; q < queries; ++q) {
-    visible[q] = static_cast<int64_t>(c.position[first + q / heads]) + 1;
-    longest = visible[q] > longest ? visible[q] : longest;
+  Queries q;
+  q.pages = pages;
+  q.kv_head = head / (c.n_heads / c.n_kv_heads);
+  q.count = count * heads;
+  q.prefetch_end = 0;
+  for (int64_t t = first; t < first + count; ++t) {
+    q.prefetch_end = c.position[t] >= q.prefetch_end ? c.position[t] + int64_t{1} : q.prefetch_end;
   }
-  for (int64_t start = 0; start < longest; start += kKeyChunk) {
-    for (int64_t q = 0; q < queries; ++q) {
-      const int64_t left = visible[q] - start;
-      counts[q] = left < 0 ? 0 : left < kKeyChunk ? left : kKeyChunk;
-    }
-    RunChunk(c, pages, kv_head, start, queries, counts, &s, part);
-    for (int64_t q = 0; q < queries; ++q) {
-      float* values = s.total + q * c.v_dim;
+  SoftmaxPart part[kMaxQueries], total[kMaxQueries];
+  for (int64_t start = 0;; start += kKeyChunk) {
+    for (int64_t i = 0; i < q.count; ++i) q.See(i, static_cast<int64_t>(c.position[first + i / heads]) + 1 - start);
+    if (q.longest == 0) break;
+    RunChunk(c, q, start, &s, part);
+    for (int64_t i = 0; i < q.count; ++i) {
+      float* values = s.total + i * s.columns;
       if (start == 0) {
-        total[q] = part[q];
-        std::memcpy(values, s.part + q * c.v_dim, static_cast<size_t>(c.v_dim) * 4);
-      } else if (counts[q] > 0) {
-        Merge(&total[q], values, part[q], s.part + q * c.v_dim, c.v_dim);
+        total[i] = part[i];
+        std::memcpy(values, s.part + i * s.columns, static_cast<size_t>(c.v_dim) * 4);
+      } else if (q.counts[i] > 0) {
+        Merge(&total[i], values, part[i], s.part + i * s.columns, c.v_dim);
       }
     }
   }
-  for (int64_t q = 0; q < queries; ++q) {
-    float* y = c.y + ((first + q / heads) * c.n_heads + head + q % heads) * c.v_dim;
-    Divide(s.total + q * c.v_dim, total[q].sum, c.v_dim, y);
+  for (int64_t i = 0; i < q.count; ++i) {
+    float* y = c.y + ((first + i / heads) * c.n_heads + head + i % heads) * c.v_dim;
+    Divide(s.total + i * s.columns, total[i].sum, c.v_dim, y);
   }
 }
 
-void AttendChunk(const AttentionCall& c, const int32_t* pages, int64_t token, int64_t head, int64_t heads, int64_t chunk,
-                 float* parts, void* scratch) {
+void AttendChunks(const AttentionCall& c, const int32_t* pages, int64_t token, int64_t head, int64_t heads,
+                  int64_t chunk_begin, int64_t chunk_end, float* parts, int64_t part_stride, void* scratch) {
   Scratch s = Carve(c, scratch);
   PrepareQueries(c, token, 1, head, heads, &s);
-  const int64_t left = static_cast<int64_t>(c.position[token]) + 1 - chunk * kKeyChunk;
-  int64_t counts[kMaxQueries];
+  Queries q;
+  q.pages = pages;
+  q.kv_head = head / (c.n_heads / c.n_kv_heads);
+  q.count = heads;
+  q.prefetch_end = static_cast<int64_t>(c.position[token]) + 1;
+  if (chunk_end * kKeyChunk < q.prefetch_end) q.prefetch_end = chunk_end * kKeyChunk;
   SoftmaxPart part[kMaxQueries];
-  for (int64_t q = 0; q < heads; ++q) counts[q] = left < kKeyChunk ? left : kKeyChunk;
-  RunChunk(c, pages, head / (c.n_heads / c.n_kv_heads), chunk * kKeyChunk, heads, counts, &s, part);
-  for (int64_t q = 0; q < heads; ++q) {
-    float* to = parts + (chunk * heads + q) * (c.v_dim + 2);
-    to[0] = part[q].largest;
-    to[1] = part[q].sum;
-    std::memcpy(to + 2, s.part + q * c.v_dim, static_cast<size_t>(c.v_dim) * 4);
+  for (int64_t chunk = chunk_begin; chunk < chunk_end; ++chunk) {
+    for (int64_t i = 0; i < heads; ++i) q.See(i, static_cast<int64_t>(c.position[token]) + 1 - chunk * kKeyChunk);
+    RunChunk(c, q, chunk * kKeyChunk, &s, part);
+    for (int64_t i = 0; i < heads; ++i) {
+      float* to = parts + i * part_stride + chunk * (c.v_dim + 2);
+      to[0] = part[i].largest;
+      to[1] = part[i].sum;
+      std::memcpy(to + 2, s.part + i * s.columns, static_cast<size_t>(c.v_dim) * 4);
+    }
   }
 }
 
-void MergeChunks(const AttentionCall& c, int64_t token, int64_t head, int64_t heads, const float* parts) {
-  const int64_t chunks = c.position[token] / kKeyChunk + 1, stride = c.v_dim + 2;
-  for (int64_t q = 0; q < heads; ++q) {
-    float* y = c.y + (token * c.n_heads + head + q) * c.v_dim;
-    const float* first = parts + q * stride;
-    SoftmaxPart total = {first[0], first[1]};
-    std::memcpy(y, first + 2, static_cast<size_t>(c.v_dim) * 4);
-    for (int64_t chunk = 1; chunk < chunks; ++chunk) {
-      const float* p = parts + (chunk * heads + q) * stride;
-      Merge(&total, y, {p[0], p[1]}, p + 2, c.v_dim);
-    }
-    Divide(y, total.sum, c.v_dim, y);
+void MergeChunks(const AttentionCall& c, int64_t token, int64_t head, const float* parts) {
+  const int64_t chunks = c.position[token] / kKeyChunk + 1, part_floats = c.v_dim + 2;
+  float* y = c.y + (token * c.n_heads + head) * c.v_dim;
+  SoftmaxPart total = {parts[0], parts[1]};
+  std::memcpy(y, parts + 2, static_cast<size_t>(c.v_dim) * 4);
+  for (int64_t chunk = 1; chunk < chunks; ++chunk) {
+    const float* p = parts + chunk * part_floats;
+    Merge(&total, y, {p[0], p[1]}, p + 2, c.v_dim);
   }
+  Divide(y, total.sum, c.v_dim, y);
 }
 
 }  // namespace motley::cpu::MOTLEY_CPU_ISA

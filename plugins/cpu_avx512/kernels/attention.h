@@ -1,30 +1,31 @@
-// Attention over pages. Declarations only, as in kernels.h.
-//
-// A page holds for each kv head its keys, then its values, all of one format (f32 or f16):
-//   values  [token][v_dim]
-//   keys    [token / 16][k_dim][16] where page_tokens is a multiple of 16, else [token][k_dim]
-// so that one register holds one dim of 16 keys. With the odd page sizes keys are transposed when read: the same
-// bits, more slowly.
+// Attention over pages (kv_layout.h). Declarations only, as in kernels.h.
 //
 // Bits do not depend on pages, batch or chunk: a query's keys are cut at multiples of 256 positions; in a chunk
 //   score = one f32 chain over dims; p = exp(score - largest of the chunk); sum and p * v in order of position;
 // and chunks are merged in order. Nothing larger than one chunk of scores exists.
+//
+// Cached values are read as floats whatever their format: a scale times a code is exact in f32. So a format rounds
+// when a token is written and never again, and pages of F32 that hold the rounded values give the same bits.
 #pragma once
 
 #include <cstdint>
 
+#include "plugins/cpu_avx512/kernels/kv_layout.h"
+
 namespace motley::cpu {
 
-constexpr int64_t kKeyTile = 16;
 constexpr int64_t kKeyChunk = 256;
-// Queries (rows times heads of one kv head) that one call of Attend may have.
-constexpr int64_t kMaxQueries = 32;
-// Key tiles converted and multiplied together: enough chains in flight.
-constexpr int64_t kTilesAtOnce = 4;
+// Queries (rows times heads of one kv head) that one call of Attend may have. Each key and value is converted once
+// for all of them; 48 is a multiple of most groups.
+constexpr int64_t kMaxQueries = 48;
+// Queries that the innermost loops hold in registers together.
+constexpr int64_t kQueryGroup = 6;
+// Positions whose keys, and then whose values, are converted at once: they stay in the L1 cache.
+constexpr int64_t kBlockPositions = 64;
 
 struct AttentionCall {
   int64_t n_heads, n_kv_heads, head_dim, v_dim, rotary_dim, rope_style, page_tokens;
-  bool half;              // keys and values in f16
+  KvFormat format;
   float scale;
   double norm_eps;
   const float *q, *k, *v;             // dense: [token][heads * dim]
@@ -36,14 +37,12 @@ struct AttentionCall {
   float* y;                           // [token][n_heads * v_dim]
 };
 
-constexpr int64_t KvPageBytes(int64_t page_tokens, int64_t n_kv_heads, int64_t k_dim, int64_t v_dim, bool half) {
-  return (page_tokens * n_kv_heads * (k_dim + v_dim) * (half ? 2 : 4) + 63) / 64 * 64;
-}
 // Of one thread; any kernel of this header.
 constexpr int64_t AttentionScratchBytes(int64_t head_dim, int64_t v_dim) {
   const auto lines = [](int64_t floats) { return (floats + 15) / 16 * 16; };
-  return 4 * (lines(kMaxQueries * head_dim) + kMaxQueries * kKeyChunk + 2 * lines(kMaxQueries * v_dim) +
-              kTilesAtOnce * head_dim * kKeyTile + kKeyChunk * 2);
+  const int64_t longer = head_dim > v_dim ? head_dim : v_dim;
+  return 4 * (lines(kMaxQueries * head_dim) + kMaxQueries * kKeyChunk + 2 * kMaxQueries * lines(v_dim) +
+              kBlockPositions * lines(longer) + lines(longer) / kKvBlock * kBlockPositions);
 }
 
 // Normalises and rotates k of one token and kv head and writes it and v at the token's slot, unless that is -1.
@@ -54,10 +53,11 @@ using WriteKvFn = void (*)(const AttentionCall&, int64_t token, int64_t kv_head,
 using AttendFn = void (*)(const AttentionCall&, const int32_t* pages, int64_t first, int64_t count, int64_t head,
                           int64_t heads, void* scratch);
 
-// The same in two steps, so that threads can share one row: any chunks in any order, then one merge.
-// `parts`: [chunk][heads][v_dim + 2] floats.
-using AttendChunkFn = void (*)(const AttentionCall&, const int32_t* pages, int64_t token, int64_t head, int64_t heads,
-                               int64_t chunk, float* parts, void* scratch);
-using MergeChunksFn = void (*)(const AttentionCall&, int64_t token, int64_t head, int64_t heads, const float* parts);
+// The same in two steps, so that threads can share one row: the row's chunks in any order and in any pieces
+// [chunk_begin, chunk_end), then a merge of each head. `parts`: [heads][chunk][v_dim + 2] floats, those of a head
+// part_stride apart.
+using AttendChunksFn = void (*)(const AttentionCall&, const int32_t* pages, int64_t token, int64_t head, int64_t heads,
+                                int64_t chunk_begin, int64_t chunk_end, float* parts, int64_t part_stride, void* scratch);
+using MergeChunksFn = void (*)(const AttentionCall&, int64_t token, int64_t head, const float* parts);
 
 }  // namespace motley::cpu

@@ -36,11 +36,13 @@ void ConvertToFloat(WeightFormat format, const uint8_t* from, int64_t count, flo
 void RmsNormRow(const float* x, const float* weight, int64_t k, double eps, float* y);
 void SwigluRow(const float* gate, const float* up, int64_t k, float* y);
 void AddRow(const float* a, const float* b, int64_t k, float* y);
+// One head of q or k: rms_norm where there is a weight, then the rotation of its first dims.
+void PrepareHead(const AttentionCall&, const float* in, const float* norm, int64_t token, float* out);
 void WriteKv(const AttentionCall&, int64_t token, int64_t kv_head, void* scratch);
 void Attend(const AttentionCall&, const int32_t* pages, int64_t first, int64_t count, int64_t head, int64_t heads,
             void* scratch);
-void AttendChunk(const AttentionCall&, const int32_t* pages, int64_t token, int64_t head, int64_t heads, int64_t chunk,
-                 float* parts, void* scratch);
-void MergeChunks(const AttentionCall&, int64_t token, int64_t head, int64_t heads, const float* parts);
+void AttendChunks(const AttentionCall&, const int32_t* pages, int64_t token, int64_t head, int64_t heads,
+                  int64_t chunk_begin, int64_t chunk_end, float* parts, int64_t part_stride, void* scratch);
+void MergeChunks(const AttentionCall&, int64_t token, int64_t head, const float* parts);
 
 }  // namespace motley::cpu::MOTLEY_CPU_ISA

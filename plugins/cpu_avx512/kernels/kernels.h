@@ -73,7 +73,7 @@ struct Kernels {
   // Attention: attention.h says what these do.
   WriteKvFn write_kv;
   AttendFn attend;
-  AttendChunkFn attend_chunk;
+  AttendChunksFn attend_chunks;
   MergeChunksFn merge_chunks;
 };
 

@@ -28,20 +28,39 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * 4) == 0;
 }
 
+// KV formats by id: F32, F16, BF16, Q8_0, Q4_0.
+constexpr uint32_t kKvFormats[] = {0, 1, 30, 8, 2};
+
 TEST(Program, AgreesWithRefInEveryFormat) {
   MOTLEY_NEEDS_AVX2();
   const auto prompt = Prompt(40, 1);
-  for (const WeightFormat f : kAllFormats) {
-    for (const uint32_t kv : {0u, 1u}) {
-      const Client ref(MOTLEY_REF_PLUGIN, kOneThread), cpu(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{2}}});
-      TinyLlama expected(ref, 0, {f, kv, 16}), got(cpu, 0, {f, kv, 16});
-      const auto want = expected.RunPrompt(prompt, 40);
-      const std::vector<double> wanted(want.begin(), want.end());
-      const auto y = got.RunPrompt(prompt, 40);
-      // f16 pages: a key that falls on the other side of a rounding.
-      const double tolerance = IsQuantised(f) ? 1e-2 : kv == 0 ? 1e-9 : 1e-6;
-      EXPECT_LE(Nmse(wanted.data(), y.data(), y.size()), tolerance) << Name(f) << " kv " << kv;
-      EXPECT_EQ(got.verdicts[2].math, IsQuantised(f) ? MOTLEY_MATH_INT8 : MOTLEY_MATH_F32) << Name(f);
+  const auto compare = [&](WeightFormat f, uint32_t kv) {
+    const Client ref(MOTLEY_REF_PLUGIN, kOneThread), cpu(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{2}}});
+    TinyLlama expected(ref, 0, {f, kv, 16}), got(cpu, 0, {f, kv, 16});
+    const auto want = expected.RunPrompt(prompt, 40);
+    const std::vector<double> wanted(want.begin(), want.end());
+    const auto y = got.RunPrompt(prompt, 40);
+    // Pages in fewer bits: a key that falls on the other side of a rounding.
+    const double tolerance = IsQuantised(f) ? 1e-2 : kv == 0 ? 1e-9 : kv == 1 ? 1e-6 : 1e-4;
+    EXPECT_LE(Nmse(wanted.data(), y.data(), y.size()), tolerance) << Name(f) << " kv " << kv;
+    EXPECT_EQ(got.verdicts[2].math, IsQuantised(f) ? MOTLEY_MATH_INT8 : MOTLEY_MATH_F32) << Name(f);
+  };
+  for (const WeightFormat f : kAllFormats) compare(f, 1);
+  for (const uint32_t kv : kKvFormats) compare(WeightFormat::kF32, kv);
+}
+
+TEST(Program, KvFormatsStepsPagesAndThreadsDoNotChangeABit) {
+  MOTLEY_NEEDS_AVX2();
+  const auto prompt = Prompt(60, 8);
+  const Client one(MOTLEY_CPU_PLUGIN, kOneThread), three(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{3}}});
+  for (const uint32_t kv : kKvFormats) {
+    TinyLlama base(one, 0, {WeightFormat::kF32, kv, 16});
+    const auto y = base.RunPrompt(prompt, 60);
+    for (const int64_t step : {1, 7}) EXPECT_TRUE(SameBits(base.RunPrompt(prompt, step), y)) << kv << " step " << step;
+    for (const int64_t page_tokens : {1, 17, 64}) {
+      TinyLlama other(three, 0, {WeightFormat::kF32, kv, page_tokens});
+      EXPECT_TRUE(SameBits(other.RunPrompt(prompt, 60), y)) << kv << " page " << page_tokens;
+      EXPECT_TRUE(SameBits(other.RunPrompt(prompt, 9), y)) << kv << " page " << page_tokens;
     }
   }
 }
@@ -77,10 +96,13 @@ TEST(Program, LongContextSharedByThreadsDoesNotChangeABit) {
   MOTLEY_NEEDS_AVX2();
   const auto prompt = Prompt(290, 3);  // more than one chunk of keys
   const Client one(MOTLEY_CPU_PLUGIN, kOneThread), many(MOTLEY_CPU_PLUGIN, {{"threads", int64_t{4}}});
-  TinyLlama a(one, 0, {WeightFormat::kQ8_0, 0, 16}), b(many, 0, {WeightFormat::kQ8_0, 0, 16});
-  const auto y = a.RunPrompt(prompt, 64);
-  EXPECT_TRUE(SameBits(b.RunPrompt(prompt, 64), y));
-  EXPECT_TRUE(SameBits(b.RunPrompt(prompt, 1), y));
+  for (const uint32_t kv : kKvFormats) {
+    TinyLlama a(one, 0, {WeightFormat::kQ8_0, kv, 16}), b(many, 0, {WeightFormat::kQ8_0, kv, 16});
+    const auto y = a.RunPrompt(prompt, 64);
+    EXPECT_TRUE(SameBits(b.RunPrompt(prompt, 64), y)) << kv;
+    EXPECT_TRUE(SameBits(b.RunPrompt(prompt, 1), y)) << kv;
+    EXPECT_TRUE(SameBits(b.RunPrompt(prompt, 3), y)) << kv << ": some rows of one sequence";
+  }
 }
 
 TEST(Program, SequencesOfOneStepAreAsAlone) {
@@ -265,11 +287,16 @@ TEST(Device, RefusesWhatItDoesNotHaveAndSaysWhy) {
   const Client client(MOTLEY_CPU_PLUGIN, kOneThread);
   const motley_compute& api = *client.api;
   Error err;
-  const motley_kv_desc q8 = {sizeof q8, MOTLEY_KV_GQA, 8, 64, 2, 64, 64, 0};
-  motley_kv_plan kv{};
-  kv.size = sizeof kv;
-  EXPECT_EQ(api.kv_plan(client.devices[0], &q8, &kv, &err), MOTLEY_UNIMPLEMENTED);
-  EXPECT_NE(std::string(err.text).find("Q8_0"), std::string::npos) << err.text;
+  const auto refusal = [&](uint32_t format, uint32_t k_dim, uint32_t v_dim) {
+    const motley_kv_desc desc = {sizeof desc, MOTLEY_KV_GQA, format, 64, 2, k_dim, v_dim, 0};
+    motley_kv_plan plan{};
+    plan.size = sizeof plan;
+    EXPECT_EQ(api.kv_plan(client.devices[0], &desc, &plan, &err), MOTLEY_UNIMPLEMENTED);
+    return std::string(err.text);
+  };
+  EXPECT_EQ(refusal(8, 80, 96), "KV pages in Q8_0 need head dims in multiples of 32, not 80 and 96");
+  EXPECT_EQ(refusal(2, 64, 40), "KV pages in Q4_0 need head dims in multiples of 32, not 64 and 40");
+  EXPECT_EQ(refusal(12, 256, 256), "KV pages in Q4_K are not supported: F32, F16, BF16, Q8_0 and Q4_0 are");
 
   TestGraph g;
   const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, 0, {kTokens, 256}), y = g.Tensor(MOTLEY_ROLE_OUTPUT, 0, {kTokens, 8});
@@ -289,6 +316,23 @@ TEST(Device, RefusesWhatItDoesNotHaveAndSaysWhy) {
   EXPECT_EQ(api.compile(client.devices[0], g.Abi(), {nullptr, 0, sizeof(motley_value), 0}, &program, &err),
             MOTLEY_INVALID_ARGUMENT);
   EXPECT_NE(std::string(err.text).find("needs 268"), std::string::npos) << err.text;
+}
+
+// 92 layers, 8 KV heads of 128, 65,536 tokens.
+TEST(FieldFailure, P01_KvPlanCountsWhatEachFormatTakes) {
+  MOTLEY_NEEDS_AVX2();
+  const Client client(MOTLEY_CPU_PLUGIN, kOneThread);
+  Session session(client, 0);
+  struct Case {
+    uint32_t format;
+    uint64_t mib;
+  };
+  for (const Case& test : {Case{0, 47104}, Case{1, 23552}, Case{30, 23552}, Case{8, 12512}, Case{2, 6624}}) {
+    for (const uint32_t page_tokens : {16u, 64u, 256u}) {
+      const uint64_t page_bytes = session.KvPlan(test.format, page_tokens, 8, 128, 128).page_bytes;
+      EXPECT_EQ(92 * (65536 / page_tokens) * page_bytes, test.mib << 20) << test.format << " pages of " << page_tokens;
+    }
+  }
 }
 
 TEST(Device, SaysWhatItIs) {
