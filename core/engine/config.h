@@ -62,6 +62,9 @@ struct Config {
   struct Schedule {
     uint32_t step_tokens = 512;  // tokens of all sequences in one step, at most
   } schedule;
+  struct Probe {
+    std::string profile;  // written by motley probe; "" = the default file, where there is one
+  } probe;
   struct Sampling {
     std::optional<uint64_t> max_tokens;  // absent = until the model ends or the context is full
     double temperature = 0.0;            // 0 = the likeliest token

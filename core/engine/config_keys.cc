@@ -137,6 +137,9 @@ constexpr KeyRow kRows[] = {
     {{"schedule.step_tokens", "whole number", "512", "tokens of all sequences in one step, at most"},
      KeyType::kInteger,
      [](Config& c, const ConfigValue& v) { return SetInt(v, 1, 65536, &c.schedule.step_tokens); }},
+    {{"probe.profile", "text", "the one in the state folder", "what motley probe measured; relative to this file"},
+     KeyType::kText,
+     [](Config& c, const ConfigValue& v) { return SetPath(v, &c.probe.profile); }},
     {{"sampling.max_tokens", "whole number", "until the model ends", "tokens of an answer, at most"},
      KeyType::kInteger,
      [](Config& c, const ConfigValue& v) {

@@ -7,10 +7,10 @@
 
 #include <toml++/toml.h>
 
+#include "core/backend/toml_error.h"
+#include "core/backend/toml_text.h"
 #include "core/base/suggest.h"
 #include "core/engine/config_keys.h"
-#include "core/engine/config_text.h"
-#include "core/engine/config_toml.h"
 #include "core/model/printable.h"
 
 namespace motley {
@@ -361,7 +361,7 @@ bool IsSettingKey(std::string_view key) {
 }
 
 // Whether `value` is one TOML value; then the document "key = value" holds just that.
-// `text` has passed CheckConfigText. toml++ throws, and its exceptions end here.
+// `text` has passed CheckTomlText. toml++ throws, and its exceptions end here.
 StatusOr<toml::table> ParseToml(std::string_view text, const std::string& name) {
   try {
     return toml::parse(text);
@@ -375,7 +375,7 @@ StatusOr<toml::table> ParseToml(std::string_view text, const std::string& name) 
 
 bool IsTomlValue(std::string_view document, std::string_view value) {
   if (value.find('\n') != std::string_view::npos || value.find('\r') != std::string_view::npos) return false;
-  if (!CheckConfigText(document, "").ok()) return false;
+  if (!CheckTomlText(document, "", kMaxConfigBytes).ok()) return false;
   return ParseToml(document, "").ok();
 }
 
@@ -389,7 +389,7 @@ bool IsWholeNumber(std::string_view value) {
 
 Status ReadConfigText(std::string_view text, const std::string& file_name, const std::string& folder,
                       Config* config) {
-  MOTLEY_RETURN_IF_ERROR(CheckConfigText(text, file_name));
+  MOTLEY_RETURN_IF_ERROR(CheckTomlText(text, file_name, kMaxConfigBytes));
   MOTLEY_ASSIGN_OR_RETURN(const toml::table document, ParseToml(text, file_name));
   const Source source{file_name, true, folder};
   ConfigReader reader(source, *config);
@@ -414,7 +414,7 @@ Status ReadConfigSetting(std::string_view key, std::string_view value, const std
                                 ": whole numbers are between -9223372036854775808 and 9223372036854775807");
   }
   if (!is_toml) document = prefix + QuotedToml(value);
-  if (Status s = CheckConfigText(document, position); !s.ok()) return s;
+  if (Status s = CheckTomlText(document, position, kMaxConfigBytes); !s.ok()) return s;
   const auto parsed = ParseToml(document, position);
   if (!parsed.ok())
     return InvalidArgumentError(position + ": " + Printable(key, 60) + " = " + Printable(value, 60) +

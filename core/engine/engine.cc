@@ -64,10 +64,16 @@ class Engine::Impl {
     request.limits = &planned_->limits;
     request.node_device = planned_->node_device;
     for (const DeviceProfile& profile : planned_->profiles) request.devices.push_back(&profile);
+    const Clock::time_point start = Clock::now();
     MOTLEY_ASSIGN_OR_RETURN(residents_, LoadTensors(request, progress));
+    load_.seconds = Seconds(start);
+    load_.file_bytes = LoadedFileBytes();
     step_ = std::make_unique<StepData>(planned_->limits, planned_->graph->step, files_.model->rope());
     MOTLEY_ASSIGN_OR_RETURN(executor_, Executor::Create(*planned_->compiled, residents_, *step_));
-    CountReads();
+    for (const SegmentWork& segment : planned_->segment_work) {
+      step_read_bytes_ += segment.decode_weight_bytes();
+      kv_read_bytes_per_token_ += segment.kv_bytes_per_token;
+    }
     return OkStatus();
   }
 
@@ -128,6 +134,8 @@ class Engine::Impl {
     return OkStatus();
   }
 
+  LoadStats load_stats() const { return load_; }
+
   uint64_t DecodeReadBytes(int64_t kv_len) const {
     return step_read_bytes_ + kv_read_bytes_per_token_ * static_cast<uint64_t>(kv_len);
   }
@@ -139,29 +147,15 @@ class Engine::Impl {
   std::unique_ptr<Executor> executor_;
 
  private:
-  // What a decode step reads: of the embedding one row, of everything else all.
-  void CountReads() {
+  uint64_t LoadedFileBytes() const {
     const Graph& graph = planned_->graph->graph;
-    std::vector<bool> counted(graph.tensors.size(), false);
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-      const Node& node = graph.nodes[n];
-      const DeviceProfile& profile = planned_->profiles[planned_->node_device[n]];
-      for (TensorId id : node.in) {
-        if (id == kNoTensor || graph.tensors[id].role != Role::kWeight || counted[id]) continue;
-        if (node.op == Op::kEMBED) {
-          step_read_bytes_ += profile.weight_bytes[id] / static_cast<uint64_t>(graph.tensors[id].dims[0]);
-          continue;
-        }
-        counted[id] = true;
-        step_read_bytes_ += profile.weight_bytes[id];
-      }
-      if (node.op != Op::kATTENTION) continue;
-      for (size_t k = 0; k < planned_->graph->kv.size(); ++k) {
-        if (planned_->graph->kv[k].layer == node.part.layer) {
-          kv_read_bytes_per_token_ += profile.kv_page_bytes[k] / planned_->limits.page_tokens;
-        }
-      }
+    uint64_t bytes = 0;
+    for (const Tensor& tensor : graph.tensors) {
+      if (tensor.role != Role::kWeight) continue;
+      const StoredTensor* stored = files_.file->FindTensor(tensor.name);
+      if (stored != nullptr) bytes += stored->bytes;
     }
+    return bytes;
   }
 
   // Decoding sequences first, so that nobody who is being answered waits for somebody's prompt.
@@ -332,6 +326,7 @@ class Engine::Impl {
   std::vector<std::unique_ptr<Sequence>> ended_;
   std::vector<Sequence*> in_step_;                    // in the order of the step's rows
   uint64_t next_id_ = 1;
+  LoadStats load_;
   uint64_t step_read_bytes_ = 0, kv_read_bytes_per_token_ = 0;
   std::mutex cancel_mutex_;
   std::vector<uint64_t> cancelled_;
@@ -347,7 +342,7 @@ StatusOr<std::unique_ptr<Engine>> Engine::Open(const Config& config, const Backe
       files.file == nullptr ? OpenModel(config.model.path, logger) : OpenModel(std::move(files), logger);
   if (!opened.ok()) return opened.status();
   files = *std::move(opened);
-  MOTLEY_ASSIGN_OR_RETURN(auto planned, MakePlan(config, *files.model, *files.file, backends, {options.max_outputs}));
+  MOTLEY_ASSIGN_OR_RETURN(auto planned, MakePlan(config, *files.model, *files.file, backends, {options.max_outputs, options.profile}));
   MOTLEY_RETURN_IF_ERROR(CheckPromptLength(options.prompt_tokens, planned->report.context));
   for (const std::string& notice : planned->report.notices) logger.Write(LogLevel::kWarning, "plan", notice);
   for (const std::string& name : files.model->UnusedTensors(planned->graph->graph)) {
@@ -371,6 +366,7 @@ void Engine::Cancel(uint64_t request) { impl_->Cancel(request); }
 bool Engine::busy() const { return impl_->busy(); }
 Status Engine::Step(std::vector<Event>* events) { return impl_->Step(events); }
 uint64_t Engine::DecodeReadBytes(int64_t kv_len) const { return impl_->DecodeReadBytes(kv_len); }
+LoadStats Engine::load_stats() const { return impl_->load_stats(); }
 ExecutorStats Engine::executor_stats() const { return impl_->executor_->stats(); }
 
 }  // namespace motley

@@ -59,6 +59,11 @@ struct RequestStats {
   uint64_t decode_read_bytes = 0;       // weights and KV read by its decode steps
 };
 
+struct LoadStats {
+  uint64_t file_bytes = 0;              // of the weights, as stored
+  double seconds = 0;                   // from the first byte asked for until every device has its weights
+};
+
 // Something that a step did for a request. Views are valid until the next call of the engine.
 struct Event {
   uint64_t request = 0;
@@ -72,6 +77,7 @@ struct Event {
 struct EngineOptions {
   int64_t max_outputs = 0;              // rows of logits a step; 0 = one a sequence
   LoadProgress progress;                // called while weights are loaded
+  const ProbeProfile* profile = nullptr;  // of this machine, for the plan's times; borrowed for Open; may be nullptr
   uint64_t prompt_tokens = 0;           // of a request that is to come: refused before weights are loaded, if too long
 };
 
@@ -123,6 +129,7 @@ class Engine {
   // Bytes that a decode step at this depth reads: every weight once, rows of the embedding, KV.
   uint64_t DecodeReadBytes(int64_t kv_len) const;
   ExecutorStats executor_stats() const;
+  LoadStats load_stats() const;
 
  private:
   class Impl;

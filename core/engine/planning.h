@@ -8,9 +8,11 @@
 #include "core/backend/registry.h"
 #include "core/base/status.h"
 #include "core/engine/config.h"
+#include "core/engine/plan_times.h"
 #include "core/model/model.h"
 #include "core/plan/device_profile.h"
 #include "core/plan/placement.h"
+#include "core/plan/segment_work.h"
 #include "core/sched/compiled_graph.h"
 
 namespace motley {
@@ -24,15 +26,21 @@ struct PlanReport {
     uint64_t capacity_bytes = 0;  // free in the pool now
     std::string unused;           // why nothing is placed here; "" = something is
   };
+  struct HostLine {               // the host's own memory: step data, results, what goes from plugin to plugin
+    std::string pool;             // "" = not counted
+    uint64_t bytes = 0;
+  };
   struct PinLine {
     std::string selector, device;
     uint32_t matches = 0;
   };
   std::vector<DeviceLine> devices;
+  HostLine host;
   std::vector<PlacementLine> placement;
   std::vector<PinLine> pins;
   std::vector<std::string> notices;  // a context that was lowered, a fallback
   int64_t context = 0;               // tokens a sequence
+  PlanTimes times;
 };
 
 struct PlannedModel {
@@ -41,11 +49,13 @@ struct PlannedModel {
   std::vector<DeviceProfile> profiles;  // of the devices in compiled->devices()
   std::vector<uint32_t> node_device;    // index in the same
   std::unique_ptr<CompiledGraph> compiled;
+  std::vector<SegmentWork> segment_work;      // a segment of compiled: what it reads and multiplies
   PlanReport report;
 };
 
 struct PlanningOptions {
   int64_t max_outputs = 0;  // rows of logits a step; 0 = one a sequence
+  const ProbeProfile* profile = nullptr;  // of this machine, for times; nullptr = there is none
 };
 
 // RESOURCE_EXHAUSTED where the model does not fit; without a context in the configuration, the largest that fits is

@@ -16,6 +16,10 @@ class Filler {
         has_weight_(problem.devices.size(), std::vector<bool>(problem.model.weights.size(), false)) {
     placement_.device.resize(problem.model.parts.size(), 0);
     placement_.use.resize(problem.devices.size());
+    placement_.host_bytes = problem.host_bytes;
+    for (size_t p = 0; p < problem.pools.size(); ++p) {
+      if (problem.pools[p].name == problem.host_pool) used_[p] = problem.host_bytes;
+    }
   }
 
   // What `part` would add on `device`: a weight that is there already costs nothing.
@@ -127,9 +131,17 @@ std::string Refusal(const PlacementProblem& problem, const Unit& unit, uint32_t 
   return "";
 }
 
+// By how much the part's largest buffer exceeds what the device gives; 0 = it does not.
+uint64_t BufferShort(const PlacementProblem& problem, uint32_t part, uint32_t device) {
+  const std::vector<uint64_t>& largest = problem.model.parts[part].largest;
+  const uint64_t need = largest.empty() ? 0 : largest[device], most = problem.devices[device].max_alloc_bytes;
+  return need > most ? need - most : 0;
+}
+
 bool Fits(const Filler& filler, const PlacementProblem& problem, const Unit& unit, uint32_t device) {
   DeviceUse extra;
   for (uint32_t i = unit.begin; i < unit.end; ++i) {
+    if (BufferShort(problem, i, device) > 0) return false;
     const DeviceUse part = filler.Extra(problem.model.parts[i], device);
     extra.weight_bytes += part.weight_bytes;
     extra.kv_bytes += part.kv_bytes;
@@ -156,6 +168,23 @@ Status DoesNotFit(uint64_t bytes_short, const std::string& pool) {
   return ResourceExhaustedError("the model does not fit: short " + FormatSize(bytes_short) + " in pool " + pool +
                                 "; a smaller --context, fewer sequences, a narrower --kv, a smaller placement.margin or "
                                 "another device would help");
+}
+
+// One buffer can be too large for a device that has the memory.
+Status CheckBuffers(const PlacementProblem& problem, const std::vector<uint32_t>& device_of) {
+  for (uint32_t i = 0; i < device_of.size(); ++i) {
+    const uint64_t bytes_short = BufferShort(problem, i, device_of[i]);
+    if (bytes_short == 0) continue;
+    const PlanDevice& device = problem.devices[device_of[i]];
+    const PlanPart& part = problem.model.parts[i];
+    const bool cache = part.part.kind == PartKind::kKv;
+    return ResourceExhaustedError(
+        ToString(part.part) + " needs one buffer of " + FormatSize(part.largest[device_of[i]]) + ", and " + device.name +
+        " gives at most " + FormatSize(device.max_alloc_bytes) + " (short " + FormatSize(bytes_short) + "); " +
+        (cache ? "a smaller --context, fewer sequences, a narrower --kv or another device would help"
+               : "another device would help"));
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -201,9 +230,11 @@ StatusOr<Placement> Place(const PlacementProblem& problem) {
     }
     PutUnit(&filler, unit, device);
   }
+  Placement placement = filler.Take();
+  MOTLEY_RETURN_IF_ERROR(CheckBuffers(problem, placement.device));
   std::string pool;
   if (const uint64_t bytes_short = filler.Short(&pool); bytes_short > 0) return DoesNotFit(bytes_short, pool);
-  return filler.Take();
+  return placement;
 }
 
 }  // namespace motley

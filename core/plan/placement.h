@@ -20,6 +20,7 @@ struct PlanDevice {
   std::string name;
   std::string pool;
   uint64_t workspace_bytes = 0;  // once anything is placed there
+  uint64_t max_alloc_bytes = UINT64_MAX;  // of one buffer, and so of one weight or one layer's cache
 };
 
 struct PlanPool {
@@ -39,6 +40,7 @@ struct PlanPart {
   std::vector<uint64_t> kv_bytes;     // a device; kKv parts alone
   std::vector<std::string> refusals;  // a device: why it can't run the part; "" = it can
   int32_t pin = -1;                   // index in `pins`, -1 = free
+  std::vector<uint64_t> largest;      // a device: bytes of the largest single buffer that it needs; empty = small
 };
 
 struct PlanModel {
@@ -52,6 +54,8 @@ struct PlacementProblem {
   PlanModel model;
   std::vector<Pin> pins;
   uint64_t margin_bytes = 0;  // kept free in each pool
+  std::string host_pool;      // the pool of the host's own memory; "" = it is not counted
+  uint64_t host_bytes = 0;    // of it that the host takes: step data, results, what goes from plugin to plugin
   std::string model_name;     // of its file, for messages; may be empty
 };
 
@@ -63,9 +67,10 @@ struct DeviceUse {
 struct Placement {
   std::vector<uint32_t> device;  // a part
   std::vector<DeviceUse> use;    // a device
+  uint64_t host_bytes = 0;       // of the host's own pool
 };
 
-// RESOURCE_EXHAUSTED says how many bytes are short, in which pool, and what would help; INVALID_ARGUMENT: a pin that
+// RESOURCE_EXHAUSTED says how many bytes are short, in which pool or for which buffer, and what would help; INVALID_ARGUMENT: a pin that
 // can't hold, or a part that no device runs.
 StatusOr<Placement> Place(const PlacementProblem& problem);
 

@@ -30,7 +30,7 @@ StatusOr<CompiledGraph> CompiledGraph::Compile(const PlacedGraph& placed) {
     const uint32_t d = segment.device;
     const std::vector<TensorDetail> none;
     const auto& details = placed.details.empty() ? none : placed.details[d];
-    CompiledSegment out{d, SegmentGraph(graph, segment.nodes, details), {}, {}};
+    CompiledSegment out{d, SegmentGraph(graph, segment.nodes, details), {}, {}, segment.nodes};
     MOTLEY_ASSIGN_OR_RETURN(out.program, placed.devices[d]->Compile(out.graph.view()));
     MOTLEY_ASSIGN_OR_RETURN(out.info, out.program.Info());
     compiled.workspace_[d] = std::max(compiled.workspace_[d], out.info.workspace);
@@ -59,6 +59,17 @@ StatusOr<CompiledGraph> CompiledGraph::Compile(const PlacedGraph& placed) {
 
 uint64_t CompiledGraph::TensorBytes(TensorId tensor, const SymbolValues& values) const {
   return static_cast<uint64_t>(ElementCount(graph_->tensors[tensor], values)) * kElementBytes;
+}
+
+uint64_t CompiledGraph::host_bytes() const {
+  uint64_t bytes = 0;
+  for (TensorId id = 0; id < graph_->tensors.size(); ++id) {
+    if (graph_->tensors[id].role == Role::kOutput) bytes += TensorBytes(id, graph_->max);
+  }
+  for (const Transfer& transfer : transfers_) {
+    if (!devices_[transfer.from]->SameInstance(*devices_[transfer.to])) bytes += TensorBytes(transfer.tensor, graph_->max);
+  }
+  return bytes;
 }
 
 uint64_t CompiledGraph::work_bytes(uint32_t device) const {

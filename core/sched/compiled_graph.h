@@ -26,6 +26,7 @@ struct CompiledSegment {
   SegmentGraph graph;
   Program program;
   ProgramInfo info;
+  std::vector<uint32_t> nodes;  // indices in the graph, ascending
 };
 
 // `tensor` goes from the device that makes it to one that reads it, right after segment `after` has made it.
@@ -55,6 +56,8 @@ class CompiledGraph {
 
   // Workspace of the programs and boundary tensors of a device, at the limits.
   uint64_t work_bytes(uint32_t device) const;
+  // Of the host's memory, at the limits: the outputs that are read after a step, and what goes from plugin to plugin.
+  uint64_t host_bytes() const;
   uint64_t workspace_bytes(uint32_t device) const { return workspace_[device]; }
   uint64_t workspace_alignment(uint32_t device) const { return workspace_alignment_[device]; }
 

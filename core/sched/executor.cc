@@ -66,7 +66,9 @@ class Executor::Impl {
   }
 
   ExecutorStats Stats() const {
-    ExecutorStats stats{steps_, 0};
+    ExecutorStats stats{steps_, 0, 0};
+    for (const auto& output : outputs_) stats.host_bytes += output->values.size() * sizeof(float);
+    for (const auto& staging : staging_) stats.host_bytes += staging.size();
     for (const auto& lane : lanes_) stats.executes += lane->executes();
     return stats;
   }

@@ -18,6 +18,7 @@ namespace motley {
 struct ExecutorStats {
   uint64_t steps = 0;
   uint64_t executes = 0;  // calls of a plugin's execute, over all devices
+  uint64_t host_bytes = 0;  // that it holds: outputs, and what goes from plugin to plugin
 };
 
 class Executor {

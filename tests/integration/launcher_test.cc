@@ -25,7 +25,7 @@ using test::ChildResult;
 // Where nothing is to be found by accident.
 ChildOptions Quiet() {
   ChildOptions options;
-  options.environment = {"MOTLEY_PLUGIN_PATH="};
+  options.environment = {"MOTLEY_PLUGIN_PATH=", "XDG_STATE_HOME=/nonexistent"};  // and no profile
   return options;
 }
 
@@ -74,7 +74,7 @@ TEST_F(Launcher, HelpTeachesAndVersionTells) {
   const ChildResult help = Motley({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* word : {"run", "plan", "devices", "plugins", "bench", "inspect", "check", "tokenize",
+  for (const char* word : {"run", "plan", "devices", "plugins", "probe", "bench", "inspect", "check", "tokenize", "render",
                            "logits", "perplexity", "completion", "Examples", "130"})
     EXPECT_HAS(help.out, word);
   const ChildResult run = Motley({"run", "--help"});
@@ -93,7 +93,12 @@ TEST_F(Launcher, WrongUsageIsExitCode2AndSaysWhatWasMeant) {
       {{}, "which command?"},
       {{"rn"}, "no command \"rn\"; did you mean \"run\"?"},
       {{"serve"}, "comes with a later version"},
-      {{"probe"}, "comes with a later version"},
+      {{"probe", "--format", "Q4_X"}, "--format Q4_X: no such format; did you mean"},
+      {{"probe", "--device", "nope:0"}, "no device \"nope:0\""},
+      {{"plan", "-m", model_, "--profile", "nope.toml"}, "--profile: probe.profile: nope.toml: cannot be read"},
+      {{"bench", "-m", model_, "--prompt-tokens", "600"}, "--prompt-tokens 600 does not fit in the model's context of 512"},
+      {{"bench", "-m", model_, "--prefill", "8", "--depth", "0,500"}, "--depth 0,500 with --batch 1, --decode 64"},
+      {{"bench", "-m", model_, "--prefill", "8", "--context", "16"}, "does not fit in --context 16"},
       {{"run", "--temprature", "1"}, "did you mean \"--temperature\"?"},
       {{"run"}, "no model"},
       {{"run", "-m", "nope.gguf", "hi"}, "nope.gguf"},
@@ -439,6 +444,173 @@ TEST_F(Launcher, BenchMeasuresOneLinearOp) {
   ASSERT_EQ(objects.size(), 1u);
   EXPECT_EQ(objects[0].at("stored_bytes").as_int64(), 512 * 512 / 256 * 144);
   EXPECT_GT(objects[0].at("read_bytes_per_s").as_double(), 0);
+}
+
+TEST_F(Launcher, BenchMeasuresPromptsDepthsAndBatchesEachBesideItsLimit) {
+  const ChildResult result = Motley(On("bench", {"--prompt-tokens", "8,40", "--depth", "0,100", "--batch", "1,3",
+                                                 "--decode", "4", "--repeat", "3", "--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto objects = JsonLines(result.out);
+  ASSERT_EQ(objects.size(), 1u);
+  const auto& prefill = objects[0].at("prefill").as_array();
+  ASSERT_EQ(prefill.size(), 2u);
+  EXPECT_EQ(prefill[1].at("tokens").as_int64(), 40);
+  const auto& decode = objects[0].at("decode").as_array();
+  ASSERT_EQ(decode.size(), 4u);
+  for (const auto& row : prefill) {
+    for (const char* key : {"tokens_per_s", "tokens_per_s_low", "ops_per_s", "limit_ops_per_s", "fraction"})
+      EXPECT_GT(row.at(key).as_double(), 0) << key;
+  }
+  double bytes[4] = {};
+  for (size_t i = 0; i < 4; ++i) {
+    const auto& row = decode[i].as_object();
+    for (const char* key : {"tokens_per_s", "bytes_per_token", "read_bytes_per_s", "limit_bytes_per_s", "fraction"})
+      EXPECT_GT(row.at(key).as_double(), 0) << key;
+    EXPECT_LE(row.at("tokens_per_s_low").as_double(), row.at("tokens_per_s").as_double());
+    EXPECT_GE(row.at("tokens_per_s_high").as_double(), row.at("tokens_per_s").as_double());
+    EXPECT_EQ(row.at("sequences").as_int64(), i < 2 ? 1 : 3);
+    EXPECT_EQ(row.at("depth").as_int64(), i % 2 == 0 ? 0 : 100);
+    // The cache really holds that much when the measuring begins: the prompt, and what warmed up.
+    const int64_t first = row.at("first_depth").as_int64(), last = row.at("last_depth").as_int64();
+    EXPECT_GE(first, row.at("depth").as_int64() + 4);
+    EXPECT_LE(last, row.at("depth").as_int64() + 4 + 12 + 8);
+    EXPECT_GE(last - first, 11);
+    bytes[i] = row.at("bytes_per_token").as_double();
+  }
+  EXPECT_GT(bytes[1], bytes[0]);  // the deeper cache is read
+  EXPECT_LT(bytes[2], bytes[0]);  // three sequences share the weights' bytes
+  EXPECT_EQ(Text(objects[0], "prediction"), "not probed");
+  EXPECT_GT(objects[0].at("load").at("file_bytes").as_int64(), 0);
+}
+
+TEST_F(Launcher, BenchPrintsTablesThatPeopleRead) {
+  const ChildResult result = Motley(On("bench", {"--prefill", "8", "--decode", "4", "--repeat", "2"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"tokens/s", "of the limit", "read limit", "multiply limit", "Loading: ", "not probed",
+                           "Allocations in a decode step: "})
+    EXPECT_HAS(result.out, part);
+}
+
+class Probe : public Launcher {
+ protected:
+  // Short, of one device and one format.
+  ChildResult Measure(std::vector<std::string> more, ChildOptions options = Quiet()) const {
+    std::vector<std::string> args{"probe", "--quick", "--seconds", "1", "--device", "ref:0", "--format", "F32"};
+    args.insert(args.end(), more.begin(), more.end());
+    return Motley(args, options);
+  }
+  static std::string Read(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  static void Write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+  static std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " in\n" << text;
+    return at == std::string::npos ? text : text.replace(at, from.size(), to);
+  }
+};
+
+TEST_F(Probe, WritesAProfileThatPlanPredictsFromAndBenchCompares) {
+  const std::string profile = (dir_.path() / "new/folder/profile.toml").string();
+  const ChildResult probe = Measure({"-o", profile, "--json"});
+  ASSERT_EQ(probe.exit_code, 0) << probe.err;
+  const auto measured = JsonLines(probe.out);
+  ASSERT_EQ(measured.size(), 1u);
+  EXPECT_EQ(Text(measured[0], "profile"), profile);
+  EXPECT_GE(measured[0].at("host").at("read").as_array().size(), 1u);
+  const auto& device = measured[0].at("devices").at(0).as_object();
+  EXPECT_EQ(Text(device, "name"), "ref:0");
+  EXPECT_EQ(Text(device, "build").size(), 64u);
+  EXPECT_GT(device.at("launch_s").at("median").as_double(), 0);
+  EXPECT_EQ(device.at("copy").as_array().size(), 4u);
+  EXPECT_GE(device.at("read").as_array().size(), 1u);
+  std::vector<int64_t> tokens;
+  for (const auto& row : device.at("linear").as_array()) {
+    EXPECT_EQ(Text(row.as_object(), "format"), "F32");
+    EXPECT_GT(row.at("ops_per_s").as_double(), 0);
+    tokens.push_back(row.at("tokens").as_int64());
+  }
+  EXPECT_EQ(tokens, (std::vector<int64_t>{1, 8, 512}));
+
+  const ChildResult plan = Motley(On("plan", {"--json", "--profile", profile}));
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(plan.err, "");
+  const auto planned = JsonLines(plan.out);
+  ASSERT_EQ(planned.size(), 1u);
+  const auto& times = planned[0].at("times").as_object();
+  EXPECT_EQ(Text(times, "basis"), "by probe of " + Text(measured[0], "date"));
+  ASSERT_TRUE(times.at("known").as_bool());
+  EXPECT_GT(times.at("decode_seconds").as_double(), 0);
+  EXPECT_GT(times.at("prefill_seconds").as_double(), times.at("decode_seconds").as_double());
+  double segments = 0;
+  for (const auto& segment : times.at("segments").as_array()) segments += segment.at("decode_seconds").as_double();
+  EXPECT_NEAR(segments, planned[0].at("devices").at(0).at("decode_seconds").as_double(), 1e-12);
+
+  const ChildResult bench = Motley(On("bench", {"--prefill", "8", "--decode", "4", "--repeat", "2", "--json", "--set",
+                                                "probe.profile=" + profile}));
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto benched = JsonLines(bench.out);
+  ASSERT_EQ(benched.size(), 1u);
+  EXPECT_EQ(Text(benched[0], "prediction"), "by probe of " + Text(measured[0], "date"));
+  EXPECT_GT(benched[0].at("decode").at(0).at("predicted_tokens_per_s").as_double(), 0);
+}
+
+TEST_F(Probe, AProfileOfAnotherMachineOrBuildIsNamedAndIgnored) {
+  const std::string profile = (dir_.path() / "p.toml").string();
+  ASSERT_EQ(Measure({"-o", profile}).exit_code, 0);
+  const std::string text = Read(profile);
+  const auto plan = [&](const std::string& changed) {
+    Write(profile, changed);
+    const ChildResult result = Motley(On("plan", {"--json", "--profile", profile}));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto objects = JsonLines(result.out);
+    if (objects.size() != 1) return std::pair<std::string, std::string>();
+    return std::pair(Text(objects[0].at("times").as_object(), "basis"), result.err);
+  };
+  const auto [same, nothing] = plan(text);
+  EXPECT_EQ(same.rfind("by probe of ", 0), 0u) << same;
+  EXPECT_EQ(nothing, "");
+  const auto [other_cpu, cpu_warning] = plan(Replaced(text, "cpu = \"", "cpu = \"Z80 "));
+  EXPECT_EQ(other_cpu, "not probed");
+  EXPECT_HAS(cpu_warning, "of another machine: its CPU is \"Z80 ");
+  const auto [other_build, build_warning] = plan(Replaced(text, "build = \"", "build = \"0"));
+  EXPECT_EQ(other_build, "not probed");
+  EXPECT_HAS(build_warning, "what it says of ref:0 is ignored: plugin ref was built anew");
+  const auto [other_schema, schema_warning] = plan(Replaced(text, "schema = 1", "schema = 99"));
+  EXPECT_EQ(other_schema, "not probed");
+  EXPECT_HAS(schema_warning, "schema 99");
+}
+
+TEST_F(Probe, ACorruptDefaultProfileStopsPlanWithItsPlaceButNotRun) {
+  ChildOptions options = Quiet();
+  options.environment.push_back("XDG_STATE_HOME=" + dir_.path().string());
+  const std::filesystem::path profile = dir_.path() / "motley/profile.toml";
+  ASSERT_EQ(Measure({}, options).exit_code, 0);  // the folder is made
+  ASSERT_TRUE(std::filesystem::exists(profile));
+  const ChildResult known = Motley(On("plan"), options);
+  EXPECT_EQ(known.exit_code, 0) << known.err;
+  EXPECT_HAS(known.out, "by probe of ");
+  Write(profile, "schema = 1\ndate = 5\n");
+  const ChildResult plan = Motley(On("plan"), options);
+  EXPECT_EQ(plan.exit_code, 2);
+  EXPECT_HAS(plan.err, "profile.toml:2:8: date = 5: must be a text");
+  EXPECT_EQ(Motley(On("bench", {"--prefill", "8", "--decode", "4"}), options).exit_code, 2);
+  const ChildResult run = Motley(On("run", {"--raw", "Once", "-n", "2"}), options);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_HAS(run.err, "profile.toml:2:8: date = 5");
+  // One that the configuration names is the operator's word.
+  EXPECT_EQ(Motley(On("run", {"--raw", "Once", "-n", "2", "--set", "probe.profile=" + profile.string()}), options).exit_code, 2);
+}
+
+TEST_F(Probe, SaysWhereItCannotWriteAndLeavesNothingBehind) {
+  dir_.Write("file", "");
+  const ChildResult result = Measure({"-o", (dir_.path() / "file/profile.toml").string()});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_HAS(result.err, "file/profile.toml: cannot be written");
+  EXPECT_HAS(result.err, "-o");
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ StatusOr<OpenedEngine> OpenBackendsOnly(const Config& config) {
 
 }  // namespace
 
+StatusOr<OpenedEngine> OpenDevices() { return OpenBackendsOnly({}); }
+
 StatusOr<OpenedEngine> OpenEngine(const Config& config, int64_t max_outputs) {
   MOTLEY_ASSIGN_OR_RETURN(OpenedEngine opened, OpenBackendsOnly(config));
   MOTLEY_ASSIGN_OR_RETURN(opened.engine, Engine::Open(config, *opened.backends, *opened.logger, {max_outputs, {}}));

@@ -19,6 +19,9 @@ struct OpenedEngine {
 };
 StatusOr<OpenedEngine> OpenEngine(const Config& config, int64_t max_outputs = 64);
 
+// The same without an engine.
+StatusOr<OpenedEngine> OpenDevices();
+
 // A configuration for comparisons: KV in f32, these devices alone, a small margin.
 Config TestConfig(const std::string& model_path, std::vector<std::string> devices);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,7 +91,9 @@ ChildResult RunChild(const std::vector<std::string>& command, const ChildOptions
     if (std::chrono::steady_clock::now() > deadline) kill(child, SIGKILL);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  result.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;

@@ -1,6 +1,7 @@
 // RunChild: a program as a child process, with what it says on stdout and stderr kept apart.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct ChildResult {
   int exit_code = -1;  // -1: ended by a signal, or killed
   int signal = 0;      // that ended it
   std::string out, err;
+  // Most resident memory at once, mapped pages of files included; no less than what the parent had when it forked.
+  uint64_t peak_bytes = 0;
 };
 
 ChildResult RunChild(const std::vector<std::string>& command, const ChildOptions& options = {});

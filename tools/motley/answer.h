@@ -12,20 +12,23 @@
 #include "core/engine/engine.h"
 #include "tools/motley/backends.h"
 #include "tools/motley/launcher.h"
+#include "tools/motley/profile.h"
 
 namespace motley {
 
 // Destroyed in reverse order: an engine before the devices it uses.
 struct OpenedEngine {
   OpenedBackends base;
+  LoadedProfile profile;
   std::unique_ptr<Engine> engine;
 };
 
 // Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag.
 // prompt_tokens: of the request to come, which is refused before weights are loaded where it is too long.
 // max_outputs: rows of logits a step, 0 = one a sequence. files: the model's, where they are open (Engine::Open).
+// needs_profile: the probe's profile is part of the answer, so that a corrupt default file is an error and no warning.
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
-                                  int64_t max_outputs = 0, ModelFiles files = {});
+                                  int64_t max_outputs = 0, ModelFiles files = {}, bool needs_profile = false);
 
 struct Answer {
   FinishReason reason = FinishReason::kStop;

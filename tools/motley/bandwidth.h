@@ -1,21 +1,21 @@
-// How fast this machine's cores read memory: the limit that `bench` puts beside every speed.
+// The host's read bandwidth as `run --stats` prints it: one number.
 #pragma once
 
 #include <cstdint>
+
+#include "core/base/read_bandwidth.h"
 
 namespace motley {
 
 struct Bandwidth {
   double bytes_per_s = 0;  // 0 = could not be measured (no memory for the buffer)
   uint64_t buffer_bytes = 0;
-  uint32_t threads = 0;
-  uint32_t streams = 0;  // that each thread read at once
-  bool avx512 = false;
 };
 
-// Reads a buffer of about `buffer_bytes` over and over from `threads` threads, each in several streams, for
-// about `seconds`; the best pass of the best number of streams counts. A buffer that would take more than a
-// third of the memory that is left is made smaller: beyond the caches the rate is the same.
-Bandwidth MeasureReadBandwidth(uint64_t buffer_bytes, uint32_t threads, double seconds = 0.5);
+inline Bandwidth MeasureReadBandwidth(uint64_t buffer_bytes, uint32_t threads, double seconds = 0.5) {
+  const auto read = MeasureReadBandwidth({buffer_bytes, threads, seconds});
+  if (!read.ok()) return {};
+  return {read->best_bytes_per_s, read->bytes};
+}
 
 }  // namespace motley

@@ -1,199 +1,189 @@
 // motley bench: speed, with the limit that was measured in the same run beside it.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
-#include "core/base/units.h"
-#include "core/text/utf8.h"
+#include "core/model/model.h"
 #include "tools/motley/alloc_count.h"
 #include "tools/motley/answer.h"
-#include "tools/motley/bandwidth.h"
+#include "tools/motley/bench_limits.h"
 #include "tools/motley/bench_linear.h"
+#include "tools/motley/bench_model.h"
+#include "tools/motley/bench_report.h"
 
 namespace motley {
 namespace {
 
+constexpr uint64_t kMostRows = 256;              // of the tables
+constexpr uint64_t kMostReadAgain = 1ull << 30;  // bytes of the file, to see how fast it is read when cached
+
 struct BenchFlags {
-  uint64_t prefill = 512, decode = 64, repeat = 3;
+  BenchPlan plan{{512}, {}, {1}, 64, 3};
+  KeyFlag profile;
   std::string op;
   LinearBench linear;
 };
 
-struct Run {
-  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0, read_bytes_per_s = 0;
-  double bytes_a_token = 0;
+std::string Listed(const std::vector<uint64_t>& values) {
+  std::string text;
+  for (uint64_t value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+  return text;
+}
+
+// Whether the model's own limit, or the context that was asked for, has room for all of it; before anything
+// is loaded.
+Status CheckContext(const Config& config, const WeightsFile& file, const BenchPlan& plan, uint64_t need) {
+  uint64_t room = config.model.context.value_or(0);
+  std::string whose = "--context " + std::to_string(room);
+  if (!config.model.context) {
+    MOTLEY_ASSIGN_OR_RETURN(const Model model, Model::Read(file));
+    room = static_cast<uint64_t>(model.params().context_length);
+    whose = "the model's context of " + std::to_string(room);
+  }
+  if (need <= room) return OkStatus();
+  for (uint64_t tokens : plan.prompts) {
+    if (tokens + 1 > room) {
+      return InvalidArgumentError("motley bench: --prompt-tokens " + std::to_string(tokens) +
+                                  " does not fit in " + whose + ": ask for fewer, or for a larger --context");
+    }
+  }
+  return InvalidArgumentError("motley bench: --depth " + Listed(plan.depths) + " with --batch " +
+                              Listed(plan.batches) + ", --decode " + std::to_string(plan.decode) +
+                              " and --repeat " + std::to_string(plan.repeat) + " takes a context of " +
+                              std::to_string(need) + " tokens, which does not fit in " + whose +
+                              ": ask for less of them, or for a larger --context");
+}
+
+// How fast the file is read when the system has it in memory, as it has just been loaded: by read() into one
+// buffer that is used over and over. 0 where it can't be read.
+double CachedReadRate(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  std::vector<char> buffer(1 << 20);
+  double best = 0;
+  for (int pass = 0; pass < 2; ++pass) {  // the first may still come from the disk
+    const auto start = std::chrono::steady_clock::now();
+    uint64_t bytes = 0;
+    for (ssize_t count; bytes < kMostReadAgain &&
+                        (count = pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(bytes))) > 0;)
+      bytes += static_cast<uint64_t>(count);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (seconds > 0) best = std::max(best, static_cast<double>(bytes) / seconds);
+  }
+  close(fd);
+  return best;
+}
+
+// Tokens a second, as the probe's profile foretells them.
+class Foretold {
+ public:
+  Foretold(const PlannedModel& planned, const ProbeProfile* profile) : planned_(planned), profile_(profile) {}
+
+  std::optional<double> Prefill(uint64_t tokens, uint64_t step_tokens) const {
+    double seconds = 0;
+    for (uint64_t done = 0; done < tokens; done += step_tokens) {
+      const auto step = Seconds(
+          {static_cast<int64_t>(std::min(step_tokens, tokens - done)), 1, static_cast<int64_t>(done)});
+      if (!step) return std::nullopt;
+      seconds += *step;
+    }
+    return static_cast<double>(tokens) / seconds;
+  }
+  std::optional<double> Decode(const DecodeRow& row) const {
+    const auto sequences = static_cast<int64_t>(row.batch);
+    const auto middle = static_cast<int64_t>((row.first_kv + row.last_kv) / 2);
+    const auto step = Seconds({sequences, sequences, sequences * middle});
+    if (!step) return std::nullopt;
+    return static_cast<double>(row.batch) / *step;
+  }
+
+ private:
+  std::optional<double> Seconds(const StepShape& step) const {
+    return PredictStepSeconds(*planned_.compiled, planned_.segment_work, profile_, step);
+  }
+  const PlannedModel& planned_;
+  const ProbeProfile* profile_;
 };
 
-struct BenchResult {
-  std::vector<Run> runs;
-  uint64_t allocations = 0;  // of the decode steps that were counted
-  uint64_t counted_steps = 0;
-};
-
-// Ids that are ordinary tokens, the same ones in each run.
-std::vector<int32_t> MakePrompt(const Tokenizer& tokenizer, uint64_t count) {
-  std::vector<int32_t> prompt;
-  uint64_t state = 1;
-  while (prompt.size() < count) {
-    int32_t id = 0;
-    for (int attempt = 0; attempt < 64 && (attempt == 0 || tokenizer.type(id) != TokenType::kNormal);
-         ++attempt) {
-      state = state * 6364136223846793005ull + 1442695040888963407ull;
-      id = static_cast<int32_t>((state >> 33) % static_cast<uint64_t>(tokenizer.vocab_size()));
-    }
-    prompt.push_back(id);
-  }
-  return prompt;
+StatusOr<PrefillResult> MeasurePrefill(uint64_t tokens, uint64_t step_tokens, const Engine& engine,
+                                       BenchLimits& limits, BenchRunner& runner) {
+  PrefillResult result;
+  result.operations = limits.Operations(tokens);
+  MOTLEY_ASSIGN_OR_RETURN(result.row, runner.Prefill(tokens));
+  MOTLEY_ASSIGN_OR_RETURN(result.limit_ops_per_s, limits.MultiplyRate(std::min(tokens, step_tokens)));
+  const double steps = std::ceil(static_cast<double>(tokens) / static_cast<double>(step_tokens));
+  result.read_bytes = steps * static_cast<double>(engine.DecodeReadBytes(0));
+  return result;
 }
 
-Request MakeRequest(const Tokenizer& tokenizer, uint64_t prefill, uint64_t decode) {
-  Request request;
-  request.prompt = MakePrompt(tokenizer, prefill);
-  request.max_tokens = decode + 1;  // the first comes from the prompt's step
-  request.ignore_end = true;
-  return request;
-}
-
-// One request, step by step, so that the allocations of each decode step can be seen.
-Status RunOnce(Engine& engine, const BenchFlags& flags, Interrupt& interrupt, BenchResult* result) {
-  MOTLEY_ASSIGN_OR_RETURN(const uint64_t id,
-                          engine.Submit(MakeRequest(engine.tokenizer(), flags.prefill, flags.decode)));
-  const bool warm = !result->runs.empty();
-  std::vector<Event> events;
-  events.reserve(8);
-  bool decoding = false;
-  while (engine.busy()) {
-    if (interrupt.IsSet()) engine.Cancel(id);
-    const uint64_t before = AllocationCount();
-    MOTLEY_RETURN_IF_ERROR(engine.Step(&events));
-    const uint64_t allocations = AllocationCount() - before;
-    bool ended = false, made = false;
-    for (const Event& event : events) {
-      made = made || event.token >= 0;
-      if (!event.finish) continue;
-      ended = true;
-      if (*event.finish == FinishReason::kCancelled) return CancelledError("interrupted");
-      if (*event.finish == FinishReason::kError) return event.error;
-      const RequestStats& stats = event.stats;
-      const double decoded = static_cast<double>(std::max<uint64_t>(stats.completion_tokens, 2) - 1);
-      result->runs.push_back({PrefillRate(stats), DecodeRate(stats), ReadRate(stats),
-                              static_cast<double>(stats.decode_read_bytes) / decoded});
-    }
-    // The request's end gives memory back and is no decode step; neither is what warms the engine up.
-    if (decoding && warm && !ended) {
-      result->allocations += allocations;
-      ++result->counted_steps;
-    }
-    decoding = decoding || made;
-  }
-  return OkStatus();
-}
-
-double Median(const std::vector<Run>& runs, double Run::*figure) {
-  std::vector<double> values;
-  for (const Run& run : runs) values.push_back(run.*figure);
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-std::string Number(const char* format, double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof(buffer), format, value);
-  return buffer;
-}
-
-std::string LimitText(const Bandwidth& limit) {
-  return Number("%.2f GB/s", limit.bytes_per_s / 1e9) + " read from " + FormatSize(limit.buffer_bytes) +
-         " by " + std::to_string(limit.threads) + (limit.threads == 1 ? " thread in " : " threads in ") +
-         std::to_string(limit.streams) + (limit.streams == 1 ? " stream" : " streams");
-}
-
-void PrintText(const BenchFlags& flags, const Run& median, const Run& prefill, const Bandwidth& limit,
-               const BenchResult& result, Output& out) {
-  const auto share = [&](double rate) {
-    return limit.bytes_per_s > 0 ? Number("%.0f %%", 100 * rate / limit.bytes_per_s) : std::string("-");
-  };
-  out.Print(
-      FormatTable({{"", "tokens", "tokens/s", "bytes a token", "GB/s", "of the limit"},
-                   {"prefill", std::to_string(flags.prefill), Number("%.1f", median.prefill_tokens_per_s),
-                    FormatSize(static_cast<uint64_t>(prefill.bytes_a_token)),
-                    Number("%.2f", prefill.read_bytes_per_s / 1e9), share(prefill.read_bytes_per_s)},
-                   {"decode", std::to_string(flags.decode), Number("%.1f", median.decode_tokens_per_s),
-                    FormatSize(static_cast<uint64_t>(median.bytes_a_token)),
-                    Number("%.2f", median.read_bytes_per_s / 1e9), share(median.read_bytes_per_s)}}));
-  out.Print("\nlimit, measured in this run: " + LimitText(limit) + "\n");
-  if (!CanCountAllocations()) {
-    out.Print("Allocations in a decode step: not counted in this build\n");
-  } else if (result.counted_steps > 0) {
-    out.Print(
-        "Allocations in a decode step: " +
-        Number("%.3g", static_cast<double>(result.allocations) / static_cast<double>(result.counted_steps)) +
-        "\n");
-  }
-}
-
-void PrintJson(const BenchFlags& flags, const std::string& model, const Run& median, const Run& prefill,
-               const Bandwidth& limit, const BenchResult& result, Output& out) {
-  boost::json::object object{{"model", ToValidUtf8(model)},
-                             {"prefill_tokens", flags.prefill},
-                             {"prefill_tokens_per_s", median.prefill_tokens_per_s},
-                             {"prefill_read_bytes_per_s", prefill.read_bytes_per_s},
-                             {"decode_tokens", flags.decode},
-                             {"decode_tokens_per_s", median.decode_tokens_per_s},
-                             {"bytes_per_token", median.bytes_a_token},
-                             {"read_bytes_per_s", median.read_bytes_per_s},
-                             {"bandwidth_bytes_per_s", limit.bytes_per_s},
-                             {"bandwidth_buffer_bytes", limit.buffer_bytes},
-                             {"repeat", flags.repeat}};
-  object["fraction"] = limit.bytes_per_s > 0 ? median.read_bytes_per_s / limit.bytes_per_s : 0.0;
-  if (CanCountAllocations() && result.counted_steps > 0) {
-    object["allocations"] = AllocationCount();  // of the whole run: shows that the counter counts
-    object["allocations_per_decode_step"] =
-        static_cast<double>(result.allocations) / static_cast<double>(result.counted_steps);
-  }
-  out.PrintJson(object);
+// The limit before and after, as a shared machine changes from second to second; the better one counts.
+StatusOr<DecodeResult> MeasureDecode(uint64_t depth, uint64_t batch, const BenchPlan& plan,
+                                     BenchLimits& limits, BenchRunner& runner) {
+  const double context = static_cast<double>((depth + plan.decode * plan.repeat / 2) * batch);
+  DecodeResult result;
+  MOTLEY_ASSIGN_OR_RETURN(const double before, limits.ReadRate(context));
+  MOTLEY_ASSIGN_OR_RETURN(result.row, runner.Decode(depth, batch));
+  MOTLEY_ASSIGN_OR_RETURN(const double after, limits.ReadRate(context));
+  result.limit_bytes_per_s = std::max(before, after);
+  return result;
 }
 
 Status BenchModel(const BenchFlags& flags, Launcher& launcher) {
-  MOTLEY_ASSIGN_OR_RETURN(Config config, MakeConfig(launcher.flags));
+  BenchReport report;
+  BenchPlan& plan = report.plan;
+  plan = flags.plan;
+  if (plan.depths.empty()) plan.depths = plan.prompts;  // what follows the prompt, as in an answer
+  if (plan.prompts.size() + plan.depths.size() * plan.batches.size() > kMostRows)
+    return InvalidArgumentError("motley bench: more than " + std::to_string(kMostRows) +
+                                " rows: ask for fewer of --prompt-tokens, --depth and --batch");
+  MOTLEY_ASSIGN_OR_RETURN(Config config, MakeConfig(launcher.flags, {&flags.profile}));
   if (config.model.path.empty())
     return InvalidArgumentError(
         "motley bench: no model: give one by -m MODEL, or as model.path in the TOML file; or measure an op: "
         "--op linear");
-  if (!config.model.context) config.model.context = flags.prefill + flags.decode + 1;
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, 0));
+  const auto most = static_cast<uint32_t>(*std::max_element(plan.batches.begin(), plan.batches.end()));
+  config.model.sequences = std::max(config.model.sequences, most);
+  const uint64_t step_tokens = config.schedule.step_tokens;
+  const uint64_t context = ContextFor(plan, step_tokens);
+  Logger errors(LogLevel::kError);  // the engine gives the warnings
+  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenVocabulary(config.model.path, errors));
+  MOTLEY_RETURN_IF_ERROR(CheckContext(config, *files.file, plan, context));
+  config.model.context = config.model.context.value_or(context);
+
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, 0, 0, std::move(files), true));
   Engine& engine = *opened.engine;
-  const auto depth = static_cast<int64_t>(flags.prefill + flags.decode / 2);
-  const uint32_t threads = opened.base.host->threads();
-  Bandwidth limit = MeasureReadBandwidth(engine.DecodeReadBytes(depth), threads);
-  BenchResult result;
-  // One run more than is asked for: the first warms pages, clocks and plugins up, and is not counted.
-  for (uint64_t i = 0; i <= flags.repeat; ++i)
-    MOTLEY_RETURN_IF_ERROR(RunOnce(engine, flags, launcher.interrupt, &result));
-  result.runs.erase(result.runs.begin());
-  // Before and after, as a shared machine changes from second to second; the better one counts.
-  if (const Bandwidth after = MeasureReadBandwidth(engine.DecodeReadBytes(depth), threads);
-      after.bytes_per_s > limit.bytes_per_s)
-    limit = after;
-  const Run median{Median(result.runs, &Run::prefill_tokens_per_s),
-                   Median(result.runs, &Run::decode_tokens_per_s),
-                   Median(result.runs, &Run::read_bytes_per_s), Median(result.runs, &Run::bytes_a_token)};
-  // A prompt reads every weight once a step.
-  const double steps =
-      std::ceil(static_cast<double>(flags.prefill) / static_cast<double>(config.schedule.step_tokens));
-  Run prefill;
-  prefill.bytes_a_token =
-      steps * static_cast<double>(engine.DecodeReadBytes(0)) / static_cast<double>(flags.prefill);
-  prefill.read_bytes_per_s = prefill.bytes_a_token * median.prefill_tokens_per_s;
-  if (launcher.out.json) {
-    PrintJson(flags, std::filesystem::path(config.model.path).filename().string(), median, prefill, limit,
-              result, launcher.out);
-  } else {
-    PrintText(flags, median, prefill, limit, result, launcher.out);
+  report.model = std::filesystem::path(config.model.path).filename().string();
+  report.load = engine.load_stats();
+  report.cached_read_bytes_per_s = CachedReadRate(config.model.path);
+  BenchLimits limits(engine.planned(), opened.base.host->threads(),
+                     [&] { return launcher.interrupt.IsSet(); });
+  BenchRunner runner(engine, plan, launcher.interrupt);
+  const Foretold foretold(engine.planned(), opened.profile.profile ? &*opened.profile.profile : nullptr);
+  report.prediction = engine.plan().times.basis;
+  for (uint64_t tokens : plan.prompts) {
+    MOTLEY_ASSIGN_OR_RETURN(auto result, MeasurePrefill(tokens, step_tokens, engine, limits, runner));
+    result.predicted = foretold.Prefill(tokens, step_tokens);
+    report.prefill.push_back(std::move(result));
   }
+  for (uint64_t batch : plan.batches) {
+    for (uint64_t depth : plan.depths) {
+      MOTLEY_ASSIGN_OR_RETURN(auto result, MeasureDecode(depth, batch, plan, limits, runner));
+      result.predicted = foretold.Decode(result.row);
+      report.decode.push_back(std::move(result));
+    }
+  }
+  report.counts_allocations = CanCountAllocations();
+  report.allocations = runner.allocations();
+  report.decode_steps = runner.decode_steps();
+  report.all_allocations = AllocationCount();
+  PrintBench(report, launcher.out);
   return OkStatus();
 }
 
@@ -205,6 +195,25 @@ Status Bench(const BenchFlags& flags, Launcher& launcher) {
   return RunLinearBench(flags.linear, launcher);
 }
 
+void AddOpFlags(CLI::App& command, BenchFlags& flags) {
+  const char* group = "One op alone";
+  command.add_option("--op", flags.op, "measure one op alone: linear")->type_name("OP")->group(group);
+  command.add_option("--format", flags.linear.format, "of --op: the weight's format")
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  const auto count = [&](const char* name, int64_t& value, const char* what, int most) {
+    command.add_option(name, value, what)
+        ->type_name("N")
+        ->check(CLI::Range(1, most))
+        ->capture_default_str()
+        ->group(group);
+  };
+  count("--rows", flags.linear.rows, "of --op: the weight's rows", 1 << 24);
+  count("--cols", flags.linear.cols, "of --op: the weight's columns", 1 << 24);
+  count("--tokens", flags.linear.tokens, "of --op: rows of the activation", 4096);
+}
+
 }  // namespace
 
 void AddBench(CLI::App& app, Launcher& launcher) {
@@ -212,38 +221,38 @@ void AddBench(CLI::App& app, Launcher& launcher) {
   CLI::App* command =
       AddCommand(app, launcher, "bench", "prefill and decode speed, with the limit measured in the same run",
                  "  motley bench -m model.gguf\n"
-                 "  motley bench -m model.gguf --prefill 2048 --decode 128 --repeat 5 --json\n"
+                 "  motley bench -m model.gguf --prompt-tokens 512,2048 --depth 0,512,4096 --batch 1,2,4,8\n"
+                 "  motley bench -m model.gguf --decode 128 --repeat 5 --json\n"
                  "  motley bench --op linear --format Q4_K --rows 16384 --cols 8192 --device cpu_avx512:0",
                  [flags](Launcher& l) { return Bench(*flags, l); });
   AddModelFlag(*command, launcher);
-  command->add_option("--prefill", flags->prefill, "tokens of the prompt")
+  const auto list = [&](const char* names, std::vector<uint64_t>& values, const char* what, int least,
+                        int most) {
+    return command->add_option(names, values, what)
+        ->type_name("N,N,...")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(least, most));
+  };
+  list("--prefill,--prompt-tokens", flags->plan.prompts, "tokens of the prompts that are measured", 1,
+       1 << 20)
+      ->capture_default_str();
+  list("--depth", flags->plan.depths, "tokens in the cache where decoding begins; default: each prompt's", 0,
+       1 << 20);
+  list("--batch", flags->plan.batches, "sequences that decode at once", 1, 4096)->capture_default_str();
+  command->add_option("--decode", flags->plan.decode, "tokens of each sequence, a run")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--decode", flags->decode, "tokens of the answer")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_option("--repeat", flags->repeat, "runs, of which the median counts; one more warms up")
+  command
+      ->add_option("--repeat", flags->plan.repeat,
+                   "runs, of which the median counts; what warms up is not one of them")
       ->type_name("N")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--op", flags->op, "measure one op alone: linear")->type_name("OP");
-  command->add_option("--format", flags->linear.format, "of --op: the weight's format")
-      ->type_name("FORMAT")
-      ->capture_default_str();
-  command->add_option("--rows", flags->linear.rows, "of --op: the weight's rows")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--cols", flags->linear.cols, "of --op: the weight's columns")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--tokens", flags->linear.tokens, "of --op: rows of the activation")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
+  AddKeyFlag(*command, flags->profile, "--profile", "probe.profile",
+             "what motley probe wrote, for predictions; default: the one in the state folder");
+  AddOpFlags(*command, *flags);
 }
 
 }  // namespace motley

@@ -88,6 +88,7 @@ void AddRun(CLI::App& app, Launcher& launcher);
 void AddPlan(CLI::App& app, Launcher& launcher);
 void AddDevices(CLI::App& app, Launcher& launcher);
 void AddPlugins(CLI::App& app, Launcher& launcher);
+void AddProbe(CLI::App& app, Launcher& launcher);
 void AddBench(CLI::App& app, Launcher& launcher);
 void AddInspect(CLI::App& app, Launcher& launcher);
 void AddCheck(CLI::App& app, Launcher& launcher);

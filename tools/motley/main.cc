@@ -16,7 +16,7 @@
 namespace motley {
 namespace {
 
-constexpr const char* kLaterCommands[] = {"probe", "new-plugin", "worker", "certs", "serve"};
+constexpr const char* kLaterCommands[] = {"new-plugin", "worker", "certs", "serve"};
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -34,6 +34,7 @@ void AddCommands(CLI::App& app, Launcher& launcher) {
   AddPlan(app, launcher);
   AddDevices(app, launcher);
   AddPlugins(app, launcher);
+  AddProbe(app, launcher);
   AddBench(app, launcher);
   AddInspect(app, launcher);
   AddCheck(app, launcher);

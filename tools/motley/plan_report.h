@@ -11,7 +11,7 @@
 
 namespace motley {
 
-boost::json::object PlanJson(const PlanReport& report);
+boost::json::object PlanJson(const PlannedModel& planned);
 boost::json::array PinsJson(const PlanReport& report);
 
 // "pin layers.*.ffn = ref:0: 30 parts" a line.

@@ -137,5 +137,44 @@ TEST(Place, NamesEveryDevicesReasonWhereNoneRunsAPart) {
       << placement.status().message();
 }
 
+TEST(Place, AnotherDeviceTakesWhatIsTooLargeForOneBuffer) {
+  auto problem = Problem(2, {{"gpu:0", "vram", 0, 50 * kMiB}, {"cpu:0", "ram", 0}},
+                         {{"vram", 900 * kMiB}, {"ram", 900 * kMiB}});
+  for (PlanPart& part : problem.model.parts) part.largest = {10 * kMiB, 10 * kMiB};
+  problem.model.parts[3].largest[0] = 60 * kMiB;  // layers.0.ffn
+  const auto placement = Place(problem);
+  ASSERT_TRUE(placement.ok()) << placement.status().ToString();
+  EXPECT_EQ(DeviceOf(problem, *placement, {PartKind::kAttention, 0}), 0u);
+  EXPECT_EQ(DeviceOf(problem, *placement, {PartKind::kFfn, 0}), 1u);
+}
+
+TEST(Place, SaysWhichBufferIsTooLargeAndByHowMuch) {
+  auto problem = Problem(1, {{"gpu:0", "vram", 0, 50 * kMiB}}, {{"vram", 900 * kMiB}});
+  problem.model.parts[2].largest = {80 * kMiB};  // layers.0.kv
+  const auto placement = Place(problem);
+  ASSERT_FALSE(placement.ok());
+  EXPECT_EQ(placement.status().code(), Code::kResourceExhausted);  // so that a smaller context is tried
+  EXPECT_NE(placement.status().message().find("layers.0.kv needs one buffer of 80 MiB, and gpu:0 gives at most 50 MiB"),
+            std::string::npos)
+      << placement.status().message();
+}
+
+TEST(Place, CountsTheHostsOwnMemoryInItsPool) {
+  // 160 MiB of the model's parts and 30 of the host's.
+  auto problem = Problem(1, {{"cpu:0", "ram", 0}}, {{"ram", 189 * kMiB}});
+  ASSERT_TRUE(Place(problem).ok());
+  problem.host_pool = "ram";
+  problem.host_bytes = 30 * kMiB;
+  const auto placement = Place(problem);
+  ASSERT_FALSE(placement.ok());
+  EXPECT_NE(placement.status().message().find("short 1 MiB in pool ram"), std::string::npos)
+      << placement.status().message();
+  // Where the devices' memory is another's, the host's must still be there.
+  auto elsewhere = Problem(1, {{"gpu:0", "vram", 0}}, {{"vram", 900 * kMiB}, {"ram", 20 * kMiB}});
+  elsewhere.host_pool = "ram";
+  elsewhere.host_bytes = 30 * kMiB;
+  EXPECT_NE(Place(elsewhere).status().message().find("short 10 MiB in pool ram"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace motley

@@ -1,8 +1,7 @@
-#include "core/engine/config_text.h"
+#include "core/backend/toml_text.h"
 
 #include <algorithm>
 
-#include "core/engine/config.h"
 #include "core/text/utf8.h"
 
 namespace motley {
@@ -132,10 +131,10 @@ std::string LineAsBytes(std::string_view text, uint32_t line) {
 
 }  // namespace
 
-Status CheckConfigText(std::string_view text, const std::string& file_name) {
-  if (text.size() > kMaxConfigBytes) {
-    return InvalidArgumentError(file_name + ": larger than " + std::to_string(kMaxConfigBytes) +
-                                " bytes: no configuration is; name another file");
+Status CheckTomlText(std::string_view text, const std::string& file_name, uint64_t most_bytes) {
+  if (text.size() > most_bytes) {
+    return InvalidArgumentError(file_name + ": larger than " + std::to_string(most_bytes) +
+                                " bytes: no file of this kind is; name another file");
   }
   MOTLEY_RETURN_IF_ERROR(CheckUtf8(text, file_name));
   return CheckNesting(text, file_name);

@@ -1,4 +1,4 @@
-#include "core/engine/config_toml.h"
+#include "core/backend/toml_error.h"
 
 #include "core/model/printable.h"
 

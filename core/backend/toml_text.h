@@ -1,4 +1,5 @@
-// What is checked of a TOML text before it is parsed, and where in it things stand. Inside core/engine only.
+// What is checked of a TOML text before it is parsed, and where in it things stand: for every file that people may edit.
+// Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ struct TextPosition {
   uint32_t column = 1;  // in characters
 };
 
-// UTF-8, no more than kMaxConfigBytes, and nothing nested so deeply that a parser's recursion could run out
-// of stack: brackets, and the dots of keys. A byte order mark in front is fine.
-Status CheckConfigText(std::string_view text, const std::string& file_name);
+// UTF-8, no more than most_bytes, and nothing nested so deeply that a parser's recursion could run out of stack: brackets,
+// and the dots of keys. A byte order mark in front is fine.
+Status CheckTomlText(std::string_view text, const std::string& file_name, uint64_t most_bytes);
 
 // Where the key stands whose value begins at `value` ("key = value" on one line); `value` itself where no key
 // is found in front of it.

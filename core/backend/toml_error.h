@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
-#include "core/engine/config_text.h"
+#include "core/backend/toml_text.h"
 
 namespace motley {
 
