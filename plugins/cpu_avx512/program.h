@@ -16,15 +16,10 @@ namespace motley::cpu {
 
 // Layouts of weights: 256 + the stored format. Of pages: kernels/kv_layout.h.
 constexpr uint32_t kPackedLayout = 256;
-<<<<<<< HEAD
 // 512 + the stored format: with a factor of the whole weight (F32) behind the packed bytes.
 constexpr uint32_t kFactorLayout = 512;
 constexpr int64_t kFactorBytes = 64;
 inline bool HasFactor(uint32_t layout) { return layout >= kFactorLayout; }
-constexpr uint32_t kKvTiled = 1, kKvRows = 2;
-constexpr uint32_t KvLayout(int64_t page_tokens) { return page_tokens % kKeyTile == 0 ? kKvTiled : kKvRows; }
-=======
->>>>>>> attention
 
 // Up to so many rows every thread prepares the activations of a linear for itself, which saves waiting once.
 constexpr int64_t kOwnRows = 4;

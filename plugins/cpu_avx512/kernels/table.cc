@@ -5,13 +5,8 @@
 
 namespace motley::cpu::MOTLEY_CPU_ISA {
 
-<<<<<<< HEAD
 const Kernels kKernels = {MOTLEY_NAME_OF(MOTLEY_CPU_ISA), LinearAmx, vnni::Linear, bw::Linear, LinearFloat, QuantiseRows, PackTiles,
-                          UnpackRow, ConvertToFloat, RmsNormRow, SwigluRow, AddRow, WriteKv, Attend, AttendChunk,
-=======
-const Kernels kKernels = {MOTLEY_NAME_OF(MOTLEY_CPU_ISA), LinearAmx, LinearVnni, LinearBw, LinearFloat, QuantiseRows, PackTiles,
                           UnpackRow, ConvertToFloat, RmsNormRow, SwigluRow, AddRow, WriteKv, Attend, AttendChunks,
->>>>>>> attention
                           MergeChunks};
 
 }  // namespace motley::cpu::MOTLEY_CPU_ISA
