@@ -132,26 +132,44 @@ Status RunChat(ChatModel& model, const Config& config, const AnswerOptions& opti
   return Chat(model, *reader, history, chat_options, out, launcher.interrupt).Run();
 }
 
+// How a conversation becomes tokens; absent where the text is taken as it is. Made before the weights are loaded, so
+// that a template that cannot be used is told of at once.
+StatusOr<std::optional<ChatPrompter>> MakePrompter(const ModelFiles& files, const Config& config, Output& out) {
+  if (config.chat.raw) return std::optional<ChatPrompter>();
+  ChatSettings settings;
+  settings.thinking = config.chat.thinking;
+  std::vector<std::string> warnings;
+  auto prompter = ChatPrompter::Create(files, settings, &warnings);
+  for (const std::string& warning : warnings) out.Note("warning: " + warning);
+  if (!prompter.ok()) return prompter.status();
+  return std::optional<ChatPrompter>(*std::move(prompter));
+}
+
+StatusOr<uint64_t> CountTokens(const Conversation& conversation, const std::optional<ChatPrompter>& prompter,
+                               const Tokenizer& tokenizer) {
+  if (!prompter) {
+    MOTLEY_ASSIGN_OR_RETURN(const auto tokens, tokenizer.Encode(conversation.turns.back().content));
+    return tokens.size();
+  }
+  MOTLEY_ASSIGN_OR_RETURN(const auto prompt, prompter->Encode(ConversationJson(conversation)));
+  return prompt.tokens.size();
+}
+
 Status Run(const RunFlags& flags, Launcher& launcher) {
   MOTLEY_ASSIGN_OR_RETURN(Config config, RunConfig(flags, launcher.flags));
   MOTLEY_ASSIGN_OR_RETURN(const std::optional<std::string> prompt, FindPrompt(flags, launcher.out));
   Conversation conversation;
   if (!config.chat.raw) conversation.system = config.chat.system;
   uint64_t prompt_tokens = 0;
-  Prompter prompter;
-  {
-    Logger errors(LogLevel::kError);  // the engine says the warnings once more
-    MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenVocabulary(config.model.path, errors));
-    MOTLEY_ASSIGN_OR_RETURN(prompter, Prompter::Create(files, config.chat.raw));
-    if (prompt) {
-      conversation.turns.push_back({"user", *prompt, "", {}});
-      MOTLEY_ASSIGN_OR_RETURN(const auto tokens, prompter.Encode(conversation, *files.tokenizer));
-      prompt_tokens = tokens.size();
-    }
+  Logger errors(LogLevel::kError);  // the engine says the warnings about the file
+  MOTLEY_ASSIGN_OR_RETURN(ModelFiles files, OpenVocabulary(config.model.path, errors));
+  MOTLEY_ASSIGN_OR_RETURN(std::optional<ChatPrompter> prompter, MakePrompter(files, config, launcher.out));
+  if (prompt) {
+    conversation.turns.push_back({"user", *prompt, "", {}});
+    MOTLEY_ASSIGN_OR_RETURN(prompt_tokens, CountTokens(conversation, prompter, *files.tokenizer));
   }
-  if (config.chat.thinking && !config.chat.raw)
-    launcher.out.Note("--thinking: the built-in ChatML form has no such switch; it is ignored");
-  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(launcher, config, prompt_tokens));
+  MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
+                          OpenEngine(launcher, config, prompt_tokens, 0, std::move(files)));
   EngineChatModel model(*opened.engine, std::move(prompter), config);
   const AnswerOptions options{config.chat.thinking, SeedOf(config, launcher.out, launcher.flags.verbose)};
   if (!prompt) return RunChat(model, config, options, flags.stats, launcher);
