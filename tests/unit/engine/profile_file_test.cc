@@ -30,10 +30,10 @@ Config Named(const std::string& path) {
 }
 
 TEST(ProfileFile, TheDefaultIsInTheStateFolder) {
-  EXPECT_EQ(DefaultProfilePath("/state", "/home/x"), "/state/motley/profile.toml");
-  EXPECT_EQ(DefaultProfilePath("", "/home/x"), "/home/x/.local/state/motley/profile.toml");
-  EXPECT_EQ(DefaultProfilePath("relative", "/home/x"),
-            "/home/x/.local/state/motley/profile.toml");  // to be ignored
+  EXPECT_EQ(DefaultProfilePath("/state", "/h/x"), "/state/motley/profile.toml");
+  EXPECT_EQ(DefaultProfilePath("", "/h/x"), "/h/x/.local/state/motley/profile.toml");
+  EXPECT_EQ(DefaultProfilePath("relative", "/h/x"),
+            "/h/x/.local/state/motley/profile.toml");  // to be ignored
   EXPECT_EQ(DefaultProfilePath("", ""), "");
 }
 
