@@ -103,9 +103,10 @@ struct Stmt {
 };
 
 struct TemplateAst {
+  // Immortal, held here; first, as what follows looks at them until it is gone.
+  std::vector<std::unique_ptr<Object>> constants;
   Body body;
   FunctionInfo root;
-  std::vector<std::unique_ptr<Object>> constants;  // immortal, held here
   std::vector<std::string> names;                  // every variable that is read from outside, sorted
 };
 
