@@ -122,15 +122,6 @@ TEST_F(FormatFiles, ACacheThatNoDeviceKeepsIsRefusedByTheSetting) {
   }
 }
 
-TEST_F(FormatFiles, ADeviceThatDoesNotKeepTheCacheIsPassedOver) {
-  if (!HasDevice("cpu_avx512:0")) GTEST_SKIP() << "skipped: no cpu_avx512:0 on this CPU";
-  Config config = TestConfig(Write(*FindTinyModel("llama-tied-f32")), {"cpu_avx512:0", "ref:0"});
-  config.kv.dtype = Format::kBF16;
-  const StatusOr<PlanReport> report = Plan(config);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_NE(report->devices[0].unused.find("kv.dtype = BF16"), std::string::npos) << report->devices[0].unused;
-}
-
 // Each type of cache against F32, through the engine: head dim 64, pages of 16, in pieces.
 TEST_F(FormatFiles, EveryCacheIsNearF32) {
   const StatusOr<GoldenCase> golden = LoadGoldenCase("qwen3-f16");
