@@ -32,6 +32,7 @@ Text TitleWords(const Text& text) {
   Text::Cursor trust(text);
   std::string mapped;
   bool begins = true;
+  size_t rest = 0;  // where the part of the word that becomes lower begins: a sigma looks no further back
   for (size_t at = 0; at < text.size();) {
     const CodePoint point = DecodeOne(text.view().substr(at));
     mapped.clear();
@@ -39,8 +40,9 @@ Text TitleWords(const Text& text) {
       mapped = text.bytes()[at];
     } else if (begins) {
       AppendUpper(point.code, &mapped);
+      rest = at + point.size;
     } else {
-      AppendLower(text.view(), at, point, &mapped);
+      AppendLower(text.view().substr(rest), at - rest, point, &mapped);
     }
     begins = IsSpace(point.code) || (point.code < 0x80 && std::string_view("-({[<").find(static_cast<char>(point.code)) !=
                                                               std::string_view::npos);

@@ -209,7 +209,6 @@ bool JsonEscape(CodePoint point, unsigned char byte, bool ensure_ascii, std::str
         *escape = "\\udc";
         AppendHex(byte, 2, escape);
       } else if (code < 0x20 || (ensure_ascii && code >= 0x7F && code < 0x10000)) {
-        if (code == 0x7F) return false;  // ASCII
         *escape = "\\u";
         AppendHex(code, 4, escape);
       } else if (ensure_ascii && code >= 0x10000) {

@@ -119,7 +119,7 @@ std::vector<Text> SplitSpace(const Text& text, int64_t most) {
   size_t at = LeadingSpace(view);
   while (at < view.size()) {
     if (most >= 0 && static_cast<int64_t>(parts.size()) >= most) {
-      parts.push_back(text.Part(at, view.size() - TrailingSpace(view.substr(at))));
+      parts.push_back(text.Part(at, view.size()));  // the last part keeps its space
       break;
     }
     size_t end = at;
@@ -141,7 +141,7 @@ std::vector<Text> SplitSpaceRight(const Text& text, int64_t most) {
   size_t end = view.size() - TrailingSpace(view);
   while (end > 0) {
     if (static_cast<int64_t>(parts.size()) >= most) {
-      parts.push_back(text.Part(LeadingSpace(view.substr(0, end)), end));
+      parts.push_back(text.Part(0, end));
       break;
     }
     size_t begin = end;

