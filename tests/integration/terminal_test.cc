@@ -232,7 +232,7 @@ TEST_F(ChatOnTerminal, SeveralLinesAreOneMessage) {
       {"block", "\"\"\"\rdef f():\r\r  return 1\r\"\"\"\r", "def f():\n\n  return 1"},
       {"block on one line", "\"\"\"a\\b\"\"\"\r", "a\\b"},
       {"alt-enter", "one\x1b\rtwo\r", "one\ntwo"},
-      {"paste", "\x1b[200~one\rtwo\r\nthree\n\x1b[201~\r", "one\ntwo\nthree"},
+      {"paste", "\x1b[200~one\rtwo\rthree\n\x1b[201~\r", "one\ntwo\nthree"},
       {"paste into a line", "see: \x1b[200~a\rb\x1b[201~ end\r", "see: a\nb end"},
       {"paste with keys in it", "\x1b[200~x\x03\x1b[A\ty\x1b[201~\r", "x[A\ty"},
       {"paste of a command", "\x1b[200~/exit\x1b[201~ no\x15plain\r", "plain"},
