@@ -39,7 +39,8 @@ struct Conversation {
 std::map<std::string, Conversation> ReadConversations() {
   std::map<std::string, Conversation> all;
   const std::string text = ReadFile(std::string(MOTLEY_SOURCE_DIR) + "/tests/golden/templates/conversations.json");
-  for (const json::value& value : json::parse(text).as_array()) {
+  const json::value parsed = json::parse(text);
+  for (const json::value& value : parsed.as_array()) {
     const json::object& row = value.as_object();
     Conversation c;
     c.messages = json::serialize(row.at("messages"));

@@ -87,7 +87,7 @@ TEST_F(Render, ATemplateThatFailsIsExit2WithItsLine) {
     EXPECT_HAS(result.out, "\"type\":\"error\"");
     return result.err;
   };
-  EXPECT_HAS(fails("a\n{% if x %}\nb"), "bad.jinja:2: ");
+  EXPECT_HAS(fails("a\n{% if x %}\nb"), "bad.jinja:3: ");  // as jinja2 says, where the template ends
   EXPECT_HAS(fails("a\n\n{{ raise_exception('no tools here') }}"), "bad.jinja:3: no tools here");
   EXPECT_HAS(fails("a\r\n{{ 1 / 0 }}"), "bad.jinja:2: division by zero");
   EXPECT_HAS(fails("{% for i in range(1000000000) %}x{% endfor %}"), "bad.jinja:1: ");
