@@ -48,9 +48,10 @@ StatusOr<std::string> IntDigits(const Value& value, char type, bool* negative) {
   *negative = integer < 0;
   uint64_t size = integer < 0 ? 0 - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer);
   const uint64_t base = type == 'x' || type == 'X' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
+  const char* const alphabet = type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string digits;
   do {
-    digits += (type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[size % base];
+    digits += alphabet[size % base];
     size /= base;
   } while (size > 0);
   std::reverse(digits.begin(), digits.end());
