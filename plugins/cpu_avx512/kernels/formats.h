@@ -45,14 +45,18 @@ enum class Scale : uint8_t {
   kStored,        // in the stored blocks
 };
 
-// Values of 4-bit codes. e2m1's are doubled, and the scales of such formats halved.
+// What 4-bit codes stand for. An enum, not a pointer to the values: whether a pointer is null is no constant to a
+// compiler that checks for undefined behaviour.
+enum class Codebook : uint8_t { kNone, kIq4, kE2m1Doubled };
+
+// e2m1's are doubled, and the scales of such formats halved.
 inline constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 inline constexpr int8_t kE2m1Doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-// value = scale * (code - zero) - min; with a table, scale * values[code].
+// value = scale * (code - zero) - min; with a codebook, scale * value of the code.
 //
-// Multiplied are unsigned bytes: (code << shift), or values[code] + product_zero; their zero point product_zero is one
-// of those that ActivationBlock has sums for, and `bits` bounds them: fewer bits, fewer instructions without VNNI.
+// Multiplied are unsigned bytes: (code << shift), or value of the code + product_zero; their zero point product_zero is
+// one of those that ActivationBlock has sums for, and `bits` bounds them: fewer bits, fewer instructions without VNNI.
 struct FormatRow {
   WeightFormat format;
   Data data;
@@ -60,36 +64,36 @@ struct FormatRow {
   int scales_per_block;    // 2: one for each 16 k
   int header_bytes;        // a block of 32 k
   int zero;
-  const int8_t* values;
+  Codebook codebook;
   int shift, product_zero, bits;
 };
 
 inline constexpr FormatRow kFormats[] = {
-    // format             data                  scale               a block  header  zero  values        shift  zero  bits
-    {WeightFormat::kF32, Data::kF32, Scale::kNone, 0, 0, 0, nullptr, 0, 0, 0},
-    {WeightFormat::kF16, Data::kHalf, Scale::kNone, 0, 0, 0, nullptr, 0, 0, 0},
-    {WeightFormat::kBF16, Data::kBf16, Scale::kNone, 0, 0, 0, nullptr, 0, 0, 0},
-    {WeightFormat::kQ8_0, Data::kBytes, Scale::kHalf, 1, 32, 128, nullptr, 0, 128, 8},
-    {WeightFormat::kQ4_0, Data::kNibbles, Scale::kHalf, 1, 32, 8, nullptr, 0, 8, 4},
-    {WeightFormat::kQ4_1, Data::kNibbles, Scale::kHalfAndMin, 1, 64, 0, nullptr, 0, 0, 4},
-    {WeightFormat::kQ5_0, Data::kNibblesAndBit, Scale::kHalf, 1, 32, 16, nullptr, 1, 32, 6},
-    {WeightFormat::kQ5_1, Data::kNibblesAndBit, Scale::kHalfAndMin, 1, 64, 0, nullptr, 0, 0, 5},
-    {WeightFormat::kQ2_K, Data::kTwo, Scale::kFourAndMin, 2, 40, 0, nullptr, 0, 0, 2},
-    {WeightFormat::kQ3_K, Data::kTwoAndBit, Scale::kSix, 2, 28, 4, nullptr, 3, 32, 6},
-    {WeightFormat::kQ4_K, Data::kNibbles, Scale::kSixAndMin, 1, 40, 0, nullptr, 0, 0, 4},
-    {WeightFormat::kQ5_K, Data::kNibblesAndBit, Scale::kSixAndMin, 1, 40, 0, nullptr, 0, 0, 5},
-    {WeightFormat::kQ6_K, Data::kNibblesAndTwo, Scale::kInt8, 2, 40, 32, nullptr, 0, 32, 6},
-    {WeightFormat::kIQ4_NL, Data::kNibbles, Scale::kHalf, 1, 32, 0, kIq4Values, 0, 128, 8},
-    {WeightFormat::kIQ4_XS, Data::kNibbles, Scale::kInt8, 1, 20, 0, kIq4Values, 0, 128, 8},
-    {WeightFormat::kMXFP4, Data::kNibbles, Scale::kE8m0, 1, 16, 0, kE2m1Doubled, 0, 32, 6},
-    {WeightFormat::kNVFP4, Data::kNibbles, Scale::kUe4m3, 2, 32, 0, kE2m1Doubled, 0, 32, 6},
-    {WeightFormat::kIQ1_S, Data::kStored, Scale::kStored, 1, 0, 0, nullptr, 0, 64, 7},
-    {WeightFormat::kIQ1_M, Data::kStored, Scale::kStored, 2, 0, 0, nullptr, 0, 64, 7},
-    {WeightFormat::kIQ2_XXS, Data::kStored, Scale::kStored, 1, 0, 0, nullptr, 0, 64, 7},
-    {WeightFormat::kIQ2_XS, Data::kStored, Scale::kStored, 2, 0, 0, nullptr, 0, 64, 7},
-    {WeightFormat::kIQ2_S, Data::kStored, Scale::kStored, 2, 0, 0, nullptr, 0, 64, 7},
-    {WeightFormat::kIQ3_XXS, Data::kStored, Scale::kStored, 1, 0, 0, nullptr, 0, 64, 7},
-    {WeightFormat::kIQ3_S, Data::kStored, Scale::kStored, 1, 0, 0, nullptr, 0, 64, 7},
+    // format             data                  scale               a block  header  zero  codebook  shift  zero  bits
+    {WeightFormat::kF32, Data::kF32, Scale::kNone, 0, 0, 0, Codebook::kNone, 0, 0, 0},
+    {WeightFormat::kF16, Data::kHalf, Scale::kNone, 0, 0, 0, Codebook::kNone, 0, 0, 0},
+    {WeightFormat::kBF16, Data::kBf16, Scale::kNone, 0, 0, 0, Codebook::kNone, 0, 0, 0},
+    {WeightFormat::kQ8_0, Data::kBytes, Scale::kHalf, 1, 32, 128, Codebook::kNone, 0, 128, 8},
+    {WeightFormat::kQ4_0, Data::kNibbles, Scale::kHalf, 1, 32, 8, Codebook::kNone, 0, 8, 4},
+    {WeightFormat::kQ4_1, Data::kNibbles, Scale::kHalfAndMin, 1, 64, 0, Codebook::kNone, 0, 0, 4},
+    {WeightFormat::kQ5_0, Data::kNibblesAndBit, Scale::kHalf, 1, 32, 16, Codebook::kNone, 1, 32, 6},
+    {WeightFormat::kQ5_1, Data::kNibblesAndBit, Scale::kHalfAndMin, 1, 64, 0, Codebook::kNone, 0, 0, 5},
+    {WeightFormat::kQ2_K, Data::kTwo, Scale::kFourAndMin, 2, 40, 0, Codebook::kNone, 0, 0, 2},
+    {WeightFormat::kQ3_K, Data::kTwoAndBit, Scale::kSix, 2, 28, 4, Codebook::kNone, 3, 32, 6},
+    {WeightFormat::kQ4_K, Data::kNibbles, Scale::kSixAndMin, 1, 40, 0, Codebook::kNone, 0, 0, 4},
+    {WeightFormat::kQ5_K, Data::kNibblesAndBit, Scale::kSixAndMin, 1, 40, 0, Codebook::kNone, 0, 0, 5},
+    {WeightFormat::kQ6_K, Data::kNibblesAndTwo, Scale::kInt8, 2, 40, 32, Codebook::kNone, 0, 32, 6},
+    {WeightFormat::kIQ4_NL, Data::kNibbles, Scale::kHalf, 1, 32, 0, Codebook::kIq4, 0, 128, 8},
+    {WeightFormat::kIQ4_XS, Data::kNibbles, Scale::kInt8, 1, 20, 0, Codebook::kIq4, 0, 128, 8},
+    {WeightFormat::kMXFP4, Data::kNibbles, Scale::kE8m0, 1, 16, 0, Codebook::kE2m1Doubled, 0, 32, 6},
+    {WeightFormat::kNVFP4, Data::kNibbles, Scale::kUe4m3, 2, 32, 0, Codebook::kE2m1Doubled, 0, 32, 6},
+    {WeightFormat::kIQ1_S, Data::kStored, Scale::kStored, 1, 0, 0, Codebook::kNone, 0, 64, 7},
+    {WeightFormat::kIQ1_M, Data::kStored, Scale::kStored, 2, 0, 0, Codebook::kNone, 0, 64, 7},
+    {WeightFormat::kIQ2_XXS, Data::kStored, Scale::kStored, 1, 0, 0, Codebook::kNone, 0, 64, 7},
+    {WeightFormat::kIQ2_XS, Data::kStored, Scale::kStored, 2, 0, 0, Codebook::kNone, 0, 64, 7},
+    {WeightFormat::kIQ2_S, Data::kStored, Scale::kStored, 2, 0, 0, Codebook::kNone, 0, 64, 7},
+    {WeightFormat::kIQ3_XXS, Data::kStored, Scale::kStored, 1, 0, 0, Codebook::kNone, 0, 64, 7},
+    {WeightFormat::kIQ3_S, Data::kStored, Scale::kStored, 1, 0, 0, Codebook::kNone, 0, 64, 7},
 };
 
 // Where a format's row is, by id: an index that compilers fold, where they would not fold a search.
@@ -114,6 +118,11 @@ MOTLEY_CPU_FOLDED bool IsSupported(uint32_t id) { return FindFormat(id) != nullp
 // From here on formats are supported ones.
 MOTLEY_CPU_FOLDED const FormatRow& RowOf(WeightFormat f) { return kFormats[kFormatIndex.row[static_cast<uint32_t>(f)]]; }
 MOTLEY_CPU_FOLDED bool IsQuantised(WeightFormat f) { return RowOf(f).scale != Scale::kNone; }
+MOTLEY_CPU_FOLDED bool HasCodebook(WeightFormat f) { return RowOf(f).codebook != Codebook::kNone; }
+// The value of a 4-bit code, of formats with a codebook.
+MOTLEY_CPU_FOLDED int ValueOfCode(WeightFormat f, int code) {
+  return RowOf(f).codebook == Codebook::kIq4 ? kIq4Values[code] : kE2m1Doubled[code];
+}
 MOTLEY_CPU_FOLDED bool HasMin(WeightFormat f) {
   const Scale s = RowOf(f).scale;
   return s == Scale::kHalfAndMin || s == Scale::kSixAndMin || s == Scale::kFourAndMin;

@@ -65,10 +65,10 @@ MOTLEY_CPU_INLINE void LoadWeights(const uint8_t* data, int i, __m512i* first, _
       *first = _mm512_or_si512(*first, Bits(bit, 1, 2 * i, 4 + kShift));
       *second = _mm512_or_si512(*second, Bits(bit, 1, 2 * i + 1, 4 + kShift));
     }
-    if constexpr (kRow.values != nullptr) {
+    if constexpr (HasCodebook(f)) {
       alignas(16) static constexpr auto kTable = [] {
         struct { uint8_t byte[16]; } table{};
-        for (int c = 0; c < 16; ++c) table.byte[c] = static_cast<uint8_t>(RowOf(f).values[c] + RowOf(f).product_zero);
+        for (int c = 0; c < 16; ++c) table.byte[c] = static_cast<uint8_t>(ValueOfCode(f, c) + RowOf(f).product_zero);
         return table;
       }();
       const __m512i table = _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(kTable.byte)));

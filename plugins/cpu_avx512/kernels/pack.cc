@@ -173,7 +173,7 @@ void UnpackQuantisedRow(F f, const uint8_t* tile, int64_t k, int lane, float* ou
       const uint8_t* block = data + i / 32 * BlockDataBytes(f);
       for (int64_t j = i; j < i + part; ++j) {
         const int code = ReadCode(row.data, block, static_cast<int>(j % 32), lane);
-        const float product = s.scale * static_cast<float>(row.values != nullptr ? row.values[code] : code - row.zero);
+        const float product = s.scale * static_cast<float>(HasCodebook(f) ? ValueOfCode(f, code) : code - row.zero);
         out[e + j] = !HasMin(f) ? product : row.scale == Scale::kHalfAndMin ? product + s.min : product - s.min;
       }
     }
