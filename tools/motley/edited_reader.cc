@@ -177,6 +177,9 @@ TypedMessage EditedReader::Read(const std::vector<std::string>& history) {
   columns_ = TerminalColumns(fd);
   el_resize(editor_);  // it may have changed during the answer
   Send(kPasteOn);
+  // The library would print the prompt first: keys that follow it at once would meet a terminal that echoes, takes
+  // Ctrl-C for a signal and swallows Ctrl-D.
+  el_set(editor_, EL_PREP_TERM, 1);
   int count = 0;
   const wchar_t* line = el_wgets(editor_, &count);
   std::string text;
