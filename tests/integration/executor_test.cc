@@ -120,16 +120,16 @@ TEST(Executor, BranchesOnTwoDevicesGiveTheirRows) {
 TEST(Executor, IndependentSegmentsAreInFlightTogether) {
   TwoBranches branches;
   Running running;
-  ASSERT_TRUE(running.Open(branches, {{"execute_ms", int64_t{5}, "test"}, {"delay_us", int64_t{0}, "test"}}).ok());
-  std::vector<double> step_ms;
-  for (int round = 0; round < 21; ++round) {
+  ASSERT_TRUE(running.Open(branches, {{"execute_ms", int64_t{40}, "test"}, {"delay_us", int64_t{0}, "test"}}).ok());
+  double best_ms = 1e9;  // of a few, as others use this machine too
+  for (int round = 0; round < 5; ++round) {
     const auto start = std::chrono::steady_clock::now();
     ASSERT_TRUE(running.Run({1}).ok());
-    step_ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    const auto spent = std::chrono::steady_clock::now() - start;
+    best_ms = std::min(best_ms, std::chrono::duration<double, std::milli>(spent).count());
   }
-  std::nth_element(step_ms.begin(), step_ms.begin() + 10, step_ms.end());
-  EXPECT_GE(step_ms[10], 5.0);  // the sleeps were there
-  EXPECT_LT(step_ms[10], 7.0);  // one after the other they would take 10
+  EXPECT_GE(best_ms, 40.0);  // the sleeps were there
+  EXPECT_LT(best_ms, 80.0);  // which is what they take one after the other
 }
 
 TEST(Executor, OneExecuteASegmentAStep) {
