@@ -29,7 +29,9 @@ TEST(Message, EndsAtALinesEndUnlessItSaysOtherwise) {
   };
   for (const auto& row : rows) {
     EXPECT_EQ(MessageGoesOn(row.text), row.goes_on) << row.text;
-    if (!row.goes_on) EXPECT_EQ(MessageOf(row.text), row.message) << row.text;
+    if (!row.goes_on) {
+      EXPECT_EQ(MessageOf(row.text), row.message) << row.text;
+    }
   }
 }
 
