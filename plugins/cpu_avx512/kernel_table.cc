@@ -4,7 +4,7 @@ namespace motley::cpu {
 
 // vdpbf16ps runs at half the rate of f32 FMA where both were measured, and rounds activations: not worth a row.
 const KernelRow kKernelRows[] = {
-    // Its speed has not been measured on hardware yet, so "auto" leaves it alone.
+    // Slower than vnni where both were measured (docs/decisions/039), so "auto" leaves it alone.
     {"amx", &avx512::kKernels, &Kernels::linear_amx,
      [](const CpuFeatures& f) { return f.has_avx512() && f.avx512vnni && f.amx_int8 && f.system_grants_tiles; },
      "amx_int8 with avx512_vnni, or the system does not grant tiles", false},
