@@ -1,6 +1,6 @@
 """Times llama.cpp through llama-cpp-python on one model; prints one JSON object. Run by ./compare in the peer's venv.
 
-Prefill: N tokens in one call on an empty cache. Decode: N single tokens after one, greedy, no text made.
+Prefill: N tokens in one call on an empty cache. Decode: N single tokens after --depth tokens, no text made.
 Each is done once for warm-up, then `--repeat` times; the times are wall clock, the figures are tokens/s.
 """
 
@@ -16,6 +16,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--prefill", type=int, default=512)
     parser.add_argument("--decode", type=int, default=64)
+    parser.add_argument("--depth", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
@@ -29,8 +30,8 @@ def main():
     if not model:
         sys.exit(f"the peer cannot read {args.model}")
     params = lib.llama_context_default_params()
-    params.n_ctx = max(1024, args.prefill + args.decode)
-    params.n_batch = params.n_ubatch = max(512, args.prefill)
+    params.n_ctx = max(1024, args.prefill, args.depth + args.decode)
+    params.n_batch = params.n_ubatch = max(512, args.prefill, args.depth)
     params.n_threads = params.n_threads_batch = args.threads
     context = lib.llama_init_from_model(model, params)
     n_vocab = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
@@ -49,7 +50,7 @@ def main():
 
     def decode_once():
         lib.llama_memory_clear(memory, True)
-        decode([1])
+        decode([(7 * i + 100) % n_vocab for i in range(args.depth)])
         start = time.perf_counter()
         for i in range(args.decode):
             decode([(7 * i + 100) % n_vocab])
