@@ -4,6 +4,11 @@
 
 namespace motley {
 
+std::string SpanText(const motley_span& span) {
+  return "a span of " + std::to_string(span.count) + " elements, stride " + std::to_string(span.stride) +
+         ", reserved " + std::to_string(span.reserved) + (span.data == nullptr ? ", data NULL" : "");
+}
+
 Status PluginError(std::string_view what, motley_status code, const motley_error& error) {
   // The text is the plugin's: it may lack its end.
   std::string text(error.text, strnlen(error.text, sizeof error.text));

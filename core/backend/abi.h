@@ -1,6 +1,7 @@
 // The boundary itself: calling into a plugin, and copying out what it gave. Inside core/backend only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,11 +10,18 @@
 #include <string>
 #include <string_view>
 
+#include <motley/first_size.hpp>
 #include <motley/plugin.h>
 
 #include "core/base/status.h"
 
 namespace motley {
+
+// Whether a plugin of this ABI can be used. From 1.0 on both sides of one major understand each other, whoever is
+// newer; before, each minor may break.
+inline bool AbiFits(uint32_t major, uint32_t minor) {
+  return major == MOTLEY_ABI_MAJOR && (major >= 1 || minor == MOTLEY_ABI_MINOR);
+}
 
 inline motley_str ToStr(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -25,19 +33,27 @@ inline std::optional<std::string> CopyText(motley_str text) {
   return std::string(text.data, text.size);
 }
 
-// Whether the elements of a plugin's span can be read as T.
+// Whether the elements of a plugin's span can be read as T, and its reserved field is 0.
 template <typename T>
 bool SpanIsReadable(const motley_span& span) {
   constexpr uint64_t kMostElements = 1 << 20;
+  if (span.reserved != 0) return false;
   if (span.count == 0) return true;
   const bool aligned = reinterpret_cast<uintptr_t>(span.data) % alignof(T) == 0 && span.stride % alignof(T) == 0;
-  return span.data != nullptr && aligned && span.stride >= sizeof(T) && span.count <= kMostElements;
+  return span.data != nullptr && aligned && span.stride >= kFirstSize<T> && span.count <= kMostElements;
 }
 
+// A copy: what a plugin of an older minor does not have reads as 0.
 template <typename T>
-const T& SpanAt(const motley_span& span, uint64_t i) {
-  return *reinterpret_cast<const T*>(static_cast<const std::byte*>(span.data) + i * span.stride);
+T SpanAt(const motley_span& span, uint64_t i) {
+  T value{};
+  std::memcpy(&value, static_cast<const std::byte*>(span.data) + i * span.stride,
+              std::min<size_t>(span.stride, sizeof(T)));
+  return value;
 }
+
+// For messages about one that is not.
+std::string SpanText(const motley_span& span);
 
 inline motley_error EmptyError() {
   motley_error error;

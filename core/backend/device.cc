@@ -39,6 +39,10 @@ Status Broken(const DeviceContext& device, const std::string& what) {
   return InternalError(device.info.name + ": the plugin is broken: " + what);
 }
 
+std::string Reserved(const std::string& what, uint32_t value) {
+  return what + ": reserved = " + std::to_string(value) + ": must be 0";
+}
+
 // Copies what is right and says what is not.
 Status TakeInfo(const motley_device_info& raw, DeviceContext& device) {
   DeviceInfo& info = device.info;
@@ -61,9 +65,11 @@ Status TakeInfo(const motley_device_info& raw, DeviceContext& device) {
   if ((raw.features & ~kKnownFeatures) != 0) {
     return Broken(device, "device_info: unknown features " + std::to_string(raw.features & ~kKnownFeatures));
   }
-  if (!SpanIsReadable<motley_rate>(raw.rates)) return Broken(device, "device_info: rates cannot be read");
+  if (!SpanIsReadable<motley_rate>(raw.rates))
+    return Broken(device, "device_info: rates: " + SpanText(raw.rates) + " cannot be read");
   for (uint64_t i = 0; i < raw.rates.count; ++i) {
-    const motley_rate& rate = SpanAt<motley_rate>(raw.rates, i);
+    const motley_rate rate = SpanAt<motley_rate>(raw.rates, i);
+    if (rate.reserved != 0) return Broken(device, Reserved("device_info: rate " + std::to_string(i), rate.reserved));
     if (rate.math < MOTLEY_MATH_F32 || rate.math > MOTLEY_MATH_FP4 || !IsAmount(rate.ops_per_s)) {
       return Broken(device, "device_info: rate " + std::to_string(i) + ": math " + std::to_string(rate.math) +
                                 ", " + std::to_string(rate.ops_per_s) + " operations/s");
@@ -87,6 +93,7 @@ Status TakeInfo(const motley_device_info& raw, DeviceContext& device) {
 Status CheckVerdict(const DeviceContext& device, uint64_t node, motley_verdict& verdict) {
   const std::string where = "supports: node " + std::to_string(node) + ": ";
   if (verdict.ok > 1) return Broken(device, where + "ok = " + std::to_string(verdict.ok));
+  if (verdict.reserved != 0) return Broken(device, Reserved(where + "verdict", verdict.reserved));
   if (std::memchr(verdict.text, '\0', sizeof verdict.text) == nullptr)
     return Broken(device, where + "its text has no end");
   if (verdict.math > MOTLEY_MATH_FP4)
@@ -206,6 +213,7 @@ StatusOr<WeightPlan> Device::PlanWeight(const motley_weight& weight, uint32_t la
     return Broken(*context_,
                   "weight_plan: alignment = " + std::to_string(alignment) + ": must be a power of two");
   }
+  if (plan.reserved != 0) return Broken(*context_, Reserved("weight_plan", plan.reserved));
   if (plan.layout != layout) {
     return Broken(*context_, "weight_plan: asked for layout " + std::to_string(layout) + ", got " +
                                  std::to_string(plan.layout));
@@ -222,6 +230,7 @@ StatusOr<motley_kv_plan> Device::PlanKv(const motley_kv_desc& desc) const {
   MOTLEY_RETURN_IF_ERROR(Call(*context_, "kv_plan", [&](const motley_compute& c, motley_error* error) {
     return c.kv_plan(raw(), &desc, &plan, error);
   }));
+  if (plan.reserved != 0) return Broken(*context_, Reserved("kv_plan", plan.reserved));
   if (plan.alignment == 0) plan.alignment = 1;
   if (!IsPowerOfTwo(plan.alignment) || plan.page_bytes == 0 || plan.page_bytes > kMostBytes) {
     return Broken(*context_, "kv_plan: page_bytes = " + std::to_string(plan.page_bytes) +

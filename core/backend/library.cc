@@ -45,7 +45,7 @@ Library::Library() : loaded_(std::make_unique<Loaded>()) {}
 StatusOr<std::shared_ptr<Library>> Library::Load(const std::string& path) {
   if (!std::filesystem::path(path).is_absolute())
     return InvalidArgumentError(path + ": must be an absolute path");
-  MOTLEY_RETURN_IF_ERROR(CheckElfIsWhole(path));
+  MOTLEY_RETURN_IF_ERROR(CheckElf(path));
   std::shared_ptr<Library> library(new Library());
   library->path_ = path;
   try {
@@ -95,7 +95,7 @@ Status Library::Check() {
   }
   const auto name = CopyText(plugin_->name), version = CopyText(plugin_->version),
              vendor = CopyText(plugin_->vendor), build = CopyText(plugin_->build);
-  if (plugin_->abi_major != MOTLEY_ABI_MAJOR || plugin_->abi_minor != MOTLEY_ABI_MINOR) {
+  if (!AbiFits(plugin_->abi_major, plugin_->abi_minor)) {
     return FailedPreconditionError("built for ABI " + Version(plugin_->abi_major, plugin_->abi_minor) +
                                    ", this motley has ABI " + Version(MOTLEY_ABI_MAJOR, MOTLEY_ABI_MINOR) +
                                    ": build the plugin anew");

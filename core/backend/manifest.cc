@@ -15,6 +15,7 @@
 
 #include <motley/plugin.h>
 
+#include "core/backend/abi.h"
 #include "core/base/sha256.h"
 #include "core/base/suggest.h"
 
@@ -155,8 +156,7 @@ Status CheckManifest(const Manifest& manifest, std::string_view arch, const CpuF
   if (manifest.arch != "any" && manifest.arch != arch) {
     return FailedPreconditionError("built for " + manifest.arch + ", this machine is " + std::string(arch));
   }
-  // From 1.0 on, an older minor will do; before, both must be equal.
-  if (manifest.abi_major != MOTLEY_ABI_MAJOR || manifest.abi_minor != MOTLEY_ABI_MINOR) {
+  if (!AbiFits(manifest.abi_major, manifest.abi_minor)) {
     return FailedPreconditionError("built for ABI " + std::to_string(manifest.abi_major) + "." +
                                    std::to_string(manifest.abi_minor) + ", this motley has ABI " +
                                    std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR) +

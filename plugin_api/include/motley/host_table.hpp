@@ -114,7 +114,7 @@ inline motley_status Supports(motley_device* device, const motley_graph* abi, co
         Refuse(&verdict, graph.nodes[i].fault);
       }
       char* to = static_cast<char*>(const_cast<void*>(verdicts.data)) + i * verdicts.stride;
-      std::memcpy(to, &verdict, sizeof verdict);
+      std::memcpy(to, &verdict, std::min<size_t>(verdicts.stride, sizeof verdict));
     }
     return {};
   });

@@ -6,6 +6,7 @@
 // from motley/host_device.hpp and writes no thunk at all.
 #pragma once
 
+#include <motley/first_size.hpp>
 #include <motley/plugin.h>
 
 #include <algorithm>
@@ -99,7 +100,7 @@ motley_status Guard(motley_error* err, Body&& body) noexcept {
     return Report(err, body());
   } catch (const std::bad_alloc&) {
     static const char kText[] = "out of host memory";
-    if (err && err->size >= sizeof(motley_error)) {
+    if (err && err->size >= kFirstSize<motley_error>) {
       err->code = MOTLEY_RESOURCE_EXHAUSTED;
       std::memcpy(err->text, kText, sizeof kText);
       err->node = -1;
@@ -184,8 +185,8 @@ Fault CheckSpan(motley_span span, const char* what, uint64_t max_count = kMaxSpa
   if (span.count > max_count)
     return Fail(MOTLEY_INVALID_ARGUMENT, "%s.count = %llu: at most %llu", what,
                 static_cast<unsigned long long>(span.count), static_cast<unsigned long long>(max_count));
-  if (span.stride < sizeof(T))
-    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.stride = %u: at least %zu", what, span.stride, sizeof(T));
+  if (span.stride < kFirstSize<T>)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.stride = %u: at least %u", what, span.stride, kFirstSize<T>);
   return {};
 }
 
@@ -195,15 +196,16 @@ motley_span SpanOf(const T* data, size_t count) {
   return {data, count, static_cast<uint32_t>(sizeof(T)), 0};
 }
 
-// Copies a struct that starts with `size`. While the ABI is 0.x every field must be there.
+// Copies a struct that starts with `size`: what an older host does not have yet reads as 0.
 template <class T>
 Fault ReadStruct(const T* in, const char* what, T* out) {
   if (!in) return Fail(MOTLEY_INVALID_ARGUMENT, "%s is NULL", what);
   uint32_t size = 0;
   std::memcpy(&size, in, sizeof size);
-  if (size < sizeof(T))
-    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %zu", what, size, sizeof(T));
-  std::memcpy(out, in, sizeof(T));
+  if (size < kFirstSize<T>)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %u", what, size, kFirstSize<T>);
+  *out = {};
+  std::memcpy(out, in, std::min<size_t>(size, sizeof(T)));
   return {};
 }
 
@@ -212,9 +214,9 @@ template <class T>
 Fault WriteStruct(const T& value, const char* what, T* out) {
   if (!out) return Fail(MOTLEY_INVALID_ARGUMENT, "%s is NULL", what);
   const uint32_t size = out->size;
-  if (size < sizeof(T))
-    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %zu", what, size, sizeof(T));
-  *out = value;
+  if (size < kFirstSize<T>)
+    return Fail(MOTLEY_INVALID_ARGUMENT, "%s.size = %u: at least %u", what, size, kFirstSize<T>);
+  std::memcpy(out, &value, std::min<size_t>(size, sizeof(T)));
   out->size = size;
   return {};
 }

@@ -71,7 +71,7 @@ inline Fault CheckWeight(const motley_weight* abi, CheckedWeight* out) {
     if (part.rank < 1 || part.rank > 4) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "%s: part of rank %u", out->Text().c_str(), part.rank);
     }
-    if (part.src.size < sizeof(motley_range) || part.src.reserved != 0 || part.src.reserved2 != 0) {
+    if (part.src.size < kFirstSize<motley_range> || part.src.reserved != 0 || part.src.reserved2 != 0) {
       return Fail(MOTLEY_INVALID_ARGUMENT, "%s: part.src has size %u or reserved fields that are not 0",
                   out->Text().c_str(), part.src.size);
     }

@@ -378,7 +378,7 @@ motley_status Supports(motley_device* device, const motley_graph* abi, const int
         plugin::CopyText(fault.text, verdict.text, sizeof verdict.text);
       }
       char* to = static_cast<char*>(const_cast<void*>(verdicts.data)) + i * verdicts.stride;
-      std::memcpy(to, &verdict, sizeof verdict);
+      std::memcpy(to, &verdict, std::min<size_t>(verdicts.stride, sizeof verdict));
     }
     return {};
   });

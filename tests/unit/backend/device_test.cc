@@ -176,18 +176,21 @@ TEST_F(DeviceTest, WhatThePluginAnswersIsChecked) {
   EXPECT_TRUE(
       Contains(Make("other_layout").PlanWeight(weight, 7).status().message(), "asked for layout 7, got 8"));
   EXPECT_TRUE(Contains(Make("plan_alignment").PlanWeight(weight, 7).status().message(), "alignment = 3"));
+  EXPECT_TRUE(Contains(Make("plan_reserved").PlanWeight(weight, 7).status().message(), "reserved = 1: must be 0"));
   EXPECT_TRUE(Contains(Make("huge_plan").PlanWeight(weight, 7).status().message(), "above 2^60"));
 
   motley_kv_desc desc{};
   desc.size = sizeof desc;
   desc.page_tokens = 16;
   EXPECT_EQ(Make().PlanKv(desc)->page_bytes, 64u);
+  EXPECT_TRUE(Contains(Make("kv_reserved").PlanKv(desc).status().message(), "kv_plan: reserved = 1: must be 0"));
   EXPECT_TRUE(Contains(Make("empty_page").PlanKv(desc).status().message(), "page_bytes = 0"));
 
   const auto supports = [&](const char* fault) {
     return Make(fault).Supports(Graph(2), {}).status().message();
   };
   EXPECT_TRUE(Contains(supports("odd_math"), "node 0: unknown math 99"));
+  EXPECT_TRUE(Contains(supports("verdict_reserved"), "reserved = 1: must be 0"));
   EXPECT_TRUE(Contains(supports("nan_seconds"), "seconds is no number"));
   EXPECT_TRUE(Contains(supports("endless_verdict"), "its text has no end"));
   const StatusOr<std::vector<motley_verdict>> silent = Make("silent_refusal").Supports(Graph(2), {});

@@ -94,7 +94,10 @@ motley_status DeviceInfo(motley_device* device, motley_device_info* info, motley
   info->max_alloc = 1 << 16;
   info->alignment = Has(device, "alignment") ? 48 : 64;
   info->mem_bytes_per_s = 0;
+  static const motley_rate reserved_rate = {MOTLEY_MATH_F32, 7, 1e9};
   info->rates = {Has(device, "nan_rate") ? &bad_rate : &rate, 1, sizeof rate, 0};
+  if (Has(device, "rate_reserved")) info->rates.data = &reserved_rate;
+  if (Has(device, "rates_reserved")) info->rates.reserved = 5;
   if (Has(device, "null_rates")) info->rates = {nullptr, 3, sizeof rate, 0};
   info->features = MOTLEY_FEATURE_DEVICE_SYNC | (Has(device, "unknown_feature") ? 1ull << 40 : 0);
   if (Has(device, "info_throws")) throw std::runtime_error("thrown by device_info");
@@ -225,6 +228,7 @@ motley_status WeightPlan(motley_device* device, const motley_weight*, uint32_t l
   plan->layout = Has(device, "other_layout") ? layout + 1 : layout;
   plan->bytes = Has(device, "huge_plan") ? ~0ull : 256;
   plan->alignment = Has(device, "plan_alignment") ? 3 : 64;
+  plan->reserved = Has(device, "plan_reserved") ? 1 : 0;
   return 0;
 }
 motley_status WeightLoad(motley_queue*, const motley_weight*, uint32_t, uint32_t, motley_slice,
@@ -234,6 +238,7 @@ motley_status WeightLoad(motley_queue*, const motley_weight*, uint32_t, uint32_t
 }
 motley_status KvPlan(motley_device* device, const motley_kv_desc* desc, motley_kv_plan* plan, motley_error*) {
   plan->page_bytes = Has(device, "empty_page") ? 0 : 4ull * desc->page_tokens;
+  plan->reserved = Has(device, "kv_reserved") ? 1 : 0;
   return 0;
 }
 
@@ -249,6 +254,7 @@ motley_status Supports(motley_device* device, const motley_graph* graph, const i
     v->ok = Has(device, "silent_refusal") ? 0 : 1;
     v->math = Has(device, "odd_math") ? 99 : MOTLEY_MATH_F32;
     v->seconds = Has(device, "nan_seconds") ? NAN : 0;
+    v->reserved = Has(device, "verdict_reserved") ? 1 : 0;
     if (Has(device, "endless_verdict")) memset(v->text, 'x', sizeof v->text);
   }
   return 0;
