@@ -157,6 +157,10 @@ std::string InstallFolder() {
   return (executable.parent_path().parent_path() / "lib" / "motley").string();
 }
 
+std::string ProbeProgram(const std::string& install_folder) {
+  return install_folder.empty() ? "" : install_folder + "/motley-plugin-probe";
+}
+
 StatusOr<Discovery> Discover(const DiscoveryOptions& options) {
   Search search(options);
   std::vector<std::string> warnings;

@@ -6,7 +6,9 @@
 // Nothing here runs foreign code. Plain data; any thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,8 @@ namespace motley {
 // What the operator says of one plugin: [plugin.NAME].
 struct PluginSettings {
   bool enabled = true;
+  std::optional<bool> probe_in_child;  // absent: unless a sound probe is remembered
+  uint32_t probe_timeout_s = 10;
   std::vector<OptionSetting> options;
   std::string position;  // of the table; may be empty
 };
@@ -31,6 +35,10 @@ struct DiscoveryOptions {
   std::string install_folder;      // <executable>/../lib/motley (InstallFolder()); may be missing
   bool use_default_paths = true;   // false: `paths` alone
   std::map<std::string, PluginSettings> plugins;
+
+  // The program that opens a plugin in a child process first (ProbeProgram()), "" = none is; and where it is remembered
+  // that a plugin came through that (VerdictFolder()), "" = nowhere.
+  std::string probe_program, verdict_folder;
 
   // The machine, for tests.
   std::string arch = std::string(HostArch());
@@ -64,6 +72,9 @@ struct Discovery {
 
 // <folder of this executable>/../lib/motley, or "" where /proc is not there.
 std::string InstallFolder();
+
+// The probe program beside the plugins of `install_folder`.
+std::string ProbeProgram(const std::string& install_folder);
 
 // NOT_FOUND names the missing folder of `paths`. Everything else becomes a reason or a warning.
 StatusOr<Discovery> Discover(const DiscoveryOptions& options);

@@ -16,9 +16,30 @@ bool Inside(uint64_t offset, uint64_t bytes, uint64_t file_bytes) {
   return CheckedAdd(offset, bytes, &end) && end <= file_bytes;
 }
 
+#if defined(__x86_64__)
+constexpr uint16_t kOurMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kOurMachine = EM_AARCH64;
+#else
+constexpr uint16_t kOurMachine = EM_NONE;  // the loader judges alone
+#endif
+
+std::string MachineName(uint16_t machine) {
+  switch (machine) {
+    case EM_386: return "32-bit x86";
+    case EM_X86_64: return "x86_64";
+    case EM_ARM: return "32-bit ARM";
+    case EM_AARCH64: return "aarch64";
+    case EM_RISCV: return "RISC-V";
+    case EM_PPC64: return "PowerPC 64";
+    case EM_S390: return "s390";
+    default: return "machine " + std::to_string(machine) + " of ELF";
+  }
+}
+
 }  // namespace
 
-Status CheckElfIsWhole(const std::string& path) {
+Status CheckElf(const std::string& path) {
   const StatusOr<MmapFile> file = MmapFile::Open(path);
   if (!file.ok()) return OkStatus();  // the loader names the reason
   const auto bytes = file->bytes();
@@ -28,6 +49,11 @@ Status CheckElfIsWhole(const std::string& path) {
                                              " bytes are fewer than its headers say; copy it again");
   if (bytes.size() < sizeof(header)) return cut;
   std::memcpy(&header, bytes.data(), sizeof(header));
+  // The loader says of such a file that it does not exist.
+  if (kOurMachine != EM_NONE && header.e_machine != kOurMachine) {
+    return FailedPreconditionError(path + ": built for " + MachineName(header.e_machine) + ", this machine is " +
+                                   MachineName(kOurMachine));
+  }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) return OkStatus();
   if (!Inside(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), bytes.size())) return cut;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {

@@ -18,7 +18,7 @@ namespace {
 using Value = std::variant<int64_t, double, bool, std::string>;
 
 bool IsHostKey(std::string_view name) {
-  return name == "enabled" || name == "isolate" || name == "probe_in_child";
+  return name == "enabled" || name == "isolate" || name == "probe_in_child" || name == "probe_timeout_s";
 }
 
 std::vector<std::string> Split(std::string_view text, char separator) {
@@ -215,11 +215,9 @@ std::string Where(std::string_view plugin, const OptionSetting& setting) {
 
 Status UnknownOption(const std::string& where, std::span<const OptionSchema> schema,
                      const OptionSetting& setting) {
-  if (setting.name == "isolate" || setting.name == "probe_in_child") {
-    return UnimplementedError(where + ": comes with a later version; take it out");
-  }
-  if (setting.name == "enabled") return InvalidArgumentError(where + ": must be true or false");
-  std::vector<std::string> known = {"enabled"};
+  if (setting.name == "isolate") return UnimplementedError(where + ": comes with a later version; take it out");
+  if (IsHostKey(setting.name)) return InvalidArgumentError(where + ": is the host's: PluginSettings has it");
+  std::vector<std::string> known = {"enabled", "probe_in_child", "probe_timeout_s"};
   for (const OptionSchema& row : schema) known.push_back(row.name);
   const std::string near = DidYouMean(setting.name, known);
   return InvalidArgumentError(where + ": unknown option" +
@@ -241,12 +239,11 @@ std::string_view OptionTypeName(OptionType type) {
 
 StatusOr<std::vector<OptionSchema>> ReadSchema(const motley_span& options) {
   if (!SpanIsReadable<motley_option>(options)) {
-    return InvalidArgumentError("schema: a span of " + std::to_string(options.count) +
-                                " options with stride " + std::to_string(options.stride) + " cannot be read");
+    return InvalidArgumentError("schema: " + SpanText(options) + " cannot be read");
   }
   std::vector<OptionSchema> schema;
   for (uint64_t i = 0; i < options.count; ++i) {
-    const motley_option& raw = SpanAt<motley_option>(options, i);
+    const motley_option raw = SpanAt<motley_option>(options, i);
     const auto name = CopyText(raw.name), doc = CopyText(raw.doc), fallback = CopyText(raw.fallback),
                allowed = CopyText(raw.allowed);
     if (!name || !doc || !fallback || !allowed) {

@@ -32,7 +32,7 @@ struct OptionSchema {
 };
 
 // Copies and checks a plugin's schema. An error is the vendor's fault: unknown type or flag, a name twice, a name of
-// the host's (enabled, isolate, probe_in_child), an `allowed` that cannot be read, a fallback outside it.
+// the host's (enabled, probe_in_child, ...), an `allowed` that cannot be read, a fallback outside it.
 StatusOr<std::vector<OptionSchema>> ReadSchema(const motley_span& options);
 
 // What is handed to open(): owns the texts that the motley_values point to.

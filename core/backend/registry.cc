@@ -83,12 +83,13 @@ StatusOr<std::unique_ptr<Backends>> Backends::Open(const DiscoveryOptions& optio
 
   std::unique_ptr<Backends> backends(new Backends());
   backends->folders_ = found.folders;
+  Prober prober(options, logger);
   for (const Candidate* candidate : InOrder(found.candidates)) {
     PluginReport report = candidate->report;
     if (report.reason.empty()) {
       const auto it = options.plugins.find(report.name);
       const PluginSettings settings = it != options.plugins.end() ? it->second : PluginSettings();
-      MOTLEY_RETURN_IF_ERROR(backends->OpenPlugin(candidate->manifest, settings, host, logger, report));
+      MOTLEY_RETURN_IF_ERROR(backends->OpenPlugin(candidate->manifest, settings, prober, host, logger, report));
     } else {
       logger.Write(LogLevel::kInfo, "plugin." + report.name, "skipped: " + report.reason);
     }
@@ -105,8 +106,10 @@ Device* Backends::Find(std::string_view name) const {
 }
 
 // Only an error of the operator's comes back; the plugin's own go to the report.
-Status Backends::OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Host& host,
+Status Backends::OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Prober& prober, Host& host,
                             Logger& logger, PluginReport& report) {
+  if (const Status sound = prober.MayOpen(manifest, settings); !sound.ok())
+    return Skip(sound, logger, report), OkStatus();
   StatusOr<std::shared_ptr<Library>> library = LoadLibrary(manifest, report);
   if (!library.ok()) return Skip(library.status(), logger, report), OkStatus();
   MOTLEY_ASSIGN_OR_RETURN(const OptionValues values,

@@ -11,6 +11,7 @@
 #include "core/backend/device.h"
 #include "core/backend/discovery.h"
 #include "core/backend/host.h"
+#include "core/backend/prober.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 
@@ -33,8 +34,8 @@ class Backends {
 
  private:
   Backends() = default;
-  Status OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Host& host, Logger& logger,
-                    PluginReport& report);
+  Status OpenPlugin(const Manifest& manifest, const PluginSettings& settings, Prober& prober, Host& host,
+                    Logger& logger, PluginReport& report);
 
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> device_pointers_;

@@ -118,7 +118,7 @@ struct ConfigKey {
 };
 std::span<const ConfigKey> ConfigKeys();
 
-// The keys that every [plugin.NAME] may hold besides the plugin's own: enabled, isolate, probe_in_child.
+// The keys that every [plugin.NAME] may hold besides the plugin's own: enabled, probe_in_child, ...
 std::span<const std::string_view> HostPluginKeys();
 
 // A file of more bytes is refused before it is read.

@@ -298,12 +298,20 @@ Status ApplyKey(const KeyRow& row, Config& config, const ConfigValue& value) {
 
 Status ApplyHostPluginKey(std::string_view key, PluginSettings& plugin, const std::string& full_name,
                           const ConfigValue& value) {
-  const auto* yes = std::get_if<bool>(&value.value);
-  if (yes == nullptr)
-    return Wrong(full_name, value,
-                 MustBe(KeyType::kBool) + QuotedNumberHint(KeyType::kBool, full_name, value));
-  if (key == "enabled") plugin.enabled = *yes;
-  if (key != "enabled" && *yes) {
+  const KeyType type = key == "probe_timeout_s" ? KeyType::kInteger : KeyType::kBool;
+  if (!HasType(type, value))
+    return Wrong(full_name, value, MustBe(type) + QuotedNumberHint(type, full_name, value));
+  if (key == "probe_timeout_s") {
+    constexpr int64_t kMostSeconds = 3600;
+    const int64_t seconds = std::get<int64_t>(value.value);
+    if (seconds < 1 || seconds > kMostSeconds) return Wrong(full_name, value, "must be 1..3600 (seconds)");
+    plugin.probe_timeout_s = static_cast<uint32_t>(seconds);
+    return OkStatus();
+  }
+  const bool yes = std::get<bool>(value.value);
+  if (key == "enabled") plugin.enabled = yes;
+  if (key == "probe_in_child") plugin.probe_in_child = yes;
+  if (key == "isolate" && yes) {
     return UnimplementedError(Wrong(full_name, value, "comes with a later version; leave it out").message());
   }
   return OkStatus();
@@ -319,7 +327,7 @@ std::span<const ConfigKey> ConfigKeys() {
 }
 
 std::span<const std::string_view> HostPluginKeys() {
-  static constexpr std::string_view kKeys[] = {"enabled", "isolate", "probe_in_child"};
+  static constexpr std::string_view kKeys[] = {"enabled", "isolate", "probe_in_child", "probe_timeout_s"};
   return kKeys;
 }
 

@@ -40,7 +40,7 @@ std::string_view KvWord(Format format);
 // Checks the type, applies, and notes the position.
 Status ApplyKey(const KeyRow& row, Config& config, const ConfigValue& value);
 
-// "isolate" and "probe_in_child" are accepted where they are false: their work comes with a later version.
+// "isolate" is accepted where it is false: its work comes with a later version.
 Status ApplyHostPluginKey(std::string_view key, PluginSettings& plugin, const std::string& full_name,
                           const ConfigValue& value);
 

@@ -1,7 +1,7 @@
 // Engine: a model on its devices, answering requests. The one header that tools need.
 //
 //   Host host(logger);
-//   MOTLEY_ASSIGN_OR_RETURN(auto backends, OpenBackends(config, host, logger, environment));
+//   MOTLEY_ASSIGN_OR_RETURN(auto backends, OpenBackends(config, host, logger, environment, verdict_folder));
 //   MOTLEY_ASSIGN_OR_RETURN(auto engine, Engine::Open(config, *backends, logger, {}));
 //   MOTLEY_ASSIGN_OR_RETURN(uint64_t id, engine->Submit({.prompt = tokens}));
 //   while (engine->busy()) { engine->Step(&events); ... }
@@ -89,9 +89,11 @@ struct ModelFiles {
   std::string chat_template;            // of the file, "" = none
 };
 
-// Devices by the configuration; environment: the value of MOTLEY_PLUGIN_PATH.
+// Devices by the configuration; environment: the value of MOTLEY_PLUGIN_PATH; verdict_folder: where it is remembered
+// which plugins came through a probe in a child process (VerdictFolder()), "" = nowhere, so each is probed anew.
 StatusOr<std::unique_ptr<Backends>> OpenBackends(const Config& config, Host& host, Logger& logger,
-                                                 const std::string& environment);
+                                                 const std::string& environment,
+                                                 const std::string& verdict_folder);
 
 // A weights file and its tokenizer, checked; without hyper-parameters, so that a vocabulary-only file will do.
 StatusOr<ModelFiles> OpenVocabulary(const std::string& path, Logger& logger);

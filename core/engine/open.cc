@@ -27,12 +27,15 @@ Status CheckVocabulary(const ModelFiles& files, Logger& logger) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Backends>> OpenBackends(const Config& config, Host& host, Logger& logger,
-                                                 const std::string& environment) {
+                                                 const std::string& environment,
+                                                 const std::string& verdict_folder) {
   DiscoveryOptions options;
   options.paths = config.plugins.path;
   options.environment = environment;
   options.install_folder = InstallFolder();
   options.plugins = config.plugin;
+  options.probe_program = ProbeProgram(options.install_folder);
+  options.verdict_folder = verdict_folder;
   return Backends::Open(options, host, logger);
 }
 

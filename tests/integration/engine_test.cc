@@ -102,6 +102,18 @@ TEST_F(EngineTest, FieldFailure_S03_MaxTokensZeroIsNeverUnlimited) {
   EXPECT_EQ(answer.finish, FinishReason::kLength);
 }
 
+// An index from outside is held against its range before it reaches step data.
+TEST_F(EngineTest, FieldFailure_R03_APromptsTokenOutOfRangeIsRefusedAndOthersGoOn) {
+  Open(Base());
+  for (const int32_t bad : {-1, int32_t{kTinyVocab}, INT32_MAX, INT32_MIN}) {
+    const auto id = opened_.engine->Submit(Prompt({5, bad, 7}, 2));
+    ASSERT_FALSE(id.ok()) << bad;
+    EXPECT_EQ(id.status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(id.status().message(), "prompt: token 1 = " + std::to_string(bad) + ": must be 0..319");
+  }
+  EXPECT_EQ(Ask(Prompt({5, 6, 7}, 2)).tokens.size(), 2u);
+}
+
 TEST_F(EngineTest, FieldFailure_S05_APromptOfTheWholeContextFitsAndOneMoreDoesNot) {
   Config config = Base();
   config.model.context = 20;

@@ -72,7 +72,7 @@ struct Running {
     Config config;
     config.plugins.path = {MOTLEY_TEST_PLUGIN_FOLDER};
     config.plugin["async_device"].options = std::move(options);
-    MOTLEY_ASSIGN_OR_RETURN(backends, OpenBackends(config, host, logger, ""));
+    MOTLEY_ASSIGN_OR_RETURN(backends, OpenBackends(config, host, logger, "", TestVerdictFolder()));
     LoadRequest load{&branches.model, branches.file.get(), &branches.limits, {}, {0, 0, 1, 1}};
     PlacedGraph placed{&branches.model.graph, {}, {}, load.node_device};
     for (const char* name : {"async_device:0", "async_device:1"}) {

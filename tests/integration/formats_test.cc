@@ -38,7 +38,7 @@ class FormatFiles : public ::testing::Test {
     Host host(logger);
     Config with_paths = config;
     with_paths.plugins.path = {MOTLEY_PLUGIN_FOLDER, MOTLEY_TEST_PLUGIN_FOLDER};
-    MOTLEY_ASSIGN_OR_RETURN(const auto backends, OpenBackends(with_paths, host, logger, ""));
+    MOTLEY_ASSIGN_OR_RETURN(const auto backends, OpenBackends(with_paths, host, logger, "", TestVerdictFolder()));
     MOTLEY_ASSIGN_OR_RETURN(const ModelFiles files, OpenModel(config.model.path, logger));
     unused_ = "";
     MOTLEY_ASSIGN_OR_RETURN(const auto planned, MakePlan(config, *files.model, *files.file, *backends, {}));

@@ -28,7 +28,7 @@ class ModelFaults : public ::testing::Test {
     host_ = new Host(*logger_);
     Config config;
     config.plugins.path = {MOTLEY_PLUGIN_FOLDER};
-    StatusOr<std::unique_ptr<Backends>> backends = OpenBackends(config, *host_, *logger_, "");
+    StatusOr<std::unique_ptr<Backends>> backends = OpenBackends(config, *host_, *logger_, "", TestVerdictFolder());
     ASSERT_TRUE(backends.ok()) << backends.status().ToString();
     backends_ = backends->release();
   }

@@ -1,5 +1,9 @@
 #include "tests/integration/model_run.h"
 
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace motley::test {
@@ -11,11 +15,14 @@ StatusOr<OpenedEngine> OpenBackendsOnly(const Config& config) {
   opened.host = std::make_unique<Host>(*opened.logger, HostOptions{.threads = 4});
   Config with_paths = config;
   with_paths.plugins.path = {MOTLEY_PLUGIN_FOLDER, MOTLEY_TEST_PLUGIN_FOLDER};
-  MOTLEY_ASSIGN_OR_RETURN(opened.backends, OpenBackends(with_paths, *opened.host, *opened.logger, ""));
+  MOTLEY_ASSIGN_OR_RETURN(opened.backends, OpenBackends(with_paths, *opened.host, *opened.logger, "",
+                                                        TestVerdictFolder()));
   return opened;
 }
 
 }  // namespace
+
+std::string TestVerdictFolder() { return testing::TempDir() + "motley-test-verdicts-" + std::to_string(geteuid()); }
 
 StatusOr<OpenedEngine> OpenDevices() { return OpenBackendsOnly({}); }
 

@@ -22,6 +22,9 @@ StatusOr<OpenedEngine> OpenEngine(const Config& config, int64_t max_outputs = 64
 // The same without an engine.
 StatusOr<OpenedEngine> OpenDevices();
 
+// Where all tests remember together that a plugin came through its probe: each probe costs some 20 ms.
+std::string TestVerdictFolder();
+
 // A configuration for comparisons: KV in f32, these devices alone, a small margin.
 Config TestConfig(const std::string& model_path, std::vector<std::string> devices);
 

@@ -11,8 +11,9 @@ StatusOr<OpenedBackends> OpenBackends(const CommonFlags& flags, const Config& co
   opened.logger = std::make_unique<Logger>(LogLevelOf(flags, config));
   opened.host = std::make_unique<Host>(*opened.logger);
   const char* path = std::getenv("MOTLEY_PLUGIN_PATH");
-  MOTLEY_ASSIGN_OR_RETURN(opened.backends,
-                          OpenBackends(config, *opened.host, *opened.logger, path == nullptr ? "" : path));
+  const std::string verdicts = VerdictFolder(std::getenv("XDG_CACHE_HOME"), std::getenv("HOME"));
+  MOTLEY_ASSIGN_OR_RETURN(opened.backends, OpenBackends(config, *opened.host, *opened.logger,
+                                                        path == nullptr ? "" : path, verdicts));
   return opened;
 }
 

@@ -43,6 +43,9 @@ boost::json::object ReportJson(const PluginReport& report, bool schema) {
 void PrintOptions(const PluginReport& report, Output& out) {
   out.Print(out.Bold("[plugin." + report.name + "]") + "\n");
   out.Print("  enabled (true or false, default true): whether the plugin is used at all\n");
+  out.Print("  probe_in_child (true or false): whether it is opened in a child process first; default: true, until it "
+            "came through that once\n");
+  out.Print("  probe_timeout_s (a whole number, 1..3600, default 10): how many seconds it has for that\n");
   for (const OptionSchema& option : report.options) {
     std::string line = "  " + option.name + " (" + std::string(OptionTypeName(option.type));
     if (!option.allowed.empty()) line += ", " + option.allowed;

@@ -111,25 +111,30 @@ TEST(Config, ModelPathIsRelativeToTheFile) {
 
 TEST(Config, OptionsOfPluginsKeepTypeAndPlace) {
   const auto config = ParseConfig(
-      "[plugin.x]\nenabled = false\nisolate = false\na = 1\nb = 1.5\nc = true\nd = \"é\"\nf = [\"p\", "
+      "[plugin.x]\nenabled = false\nisolate = false\nprobe_in_child = true\nprobe_timeout_s = 7\na = 1\nb = 1.5\nc = true\nd = \"é\"\nf = [\"p\", "
       "\"q\"]\n"
       "g.h = 'deep'\n[[plugin.x.worker]]\nname = \"w0\"\n[[plugin.x.worker]]\nname = \"w1\"\n",
       "m.toml");
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   const PluginSettings& x = config->plugin.at("x");
   EXPECT_FALSE(x.enabled);
+  EXPECT_EQ(x.probe_in_child, true);
+  EXPECT_EQ(x.probe_timeout_s, 7u);
   EXPECT_EQ(x.position, "m.toml:1:1");
   EXPECT_EQ(std::get<int64_t>(Option(*config, "x", "a")->value), 1);
   EXPECT_EQ(std::get<double>(Option(*config, "x", "b")->value), 1.5);
   EXPECT_EQ(std::get<bool>(Option(*config, "x", "c")->value), true);
   EXPECT_EQ(std::get<std::string>(Option(*config, "x", "d")->value), "é");
   EXPECT_EQ(std::get<std::string>(Option(*config, "x", "f.1")->value), "q");
-  EXPECT_EQ(Option(*config, "x", "f.1")->position, "m.toml:8:11");
+  EXPECT_EQ(Option(*config, "x", "f.1")->position, "m.toml:10:11");
   EXPECT_EQ(std::get<std::string>(Option(*config, "x", "g.h")->value), "deep");
   EXPECT_EQ(std::get<std::string>(Option(*config, "x", "worker.1.name")->value), "w1");
   EXPECT_EQ(x.options.size(), 9u);  // the host's keys are not among them
   EXPECT_HAS(ErrorOf("[plugin.x]\nisolate = true"),
              "m.toml:2:11: plugin.x.isolate = true: comes with a later version");
+  EXPECT_HAS(ErrorOf("[plugin.x]\nprobe_timeout_s = 0"),
+             "m.toml:2:19: plugin.x.probe_timeout_s = 0: must be 1..3600 (seconds)");
+  EXPECT_HAS(ErrorOf("[plugin.x]\nprobe_in_child = 1"), "plugin.x.probe_in_child = 1: must be true or false");
   EXPECT_HAS(ErrorOf("[plugin.x]\nenabled = \"true\""),
              "plugin.x.enabled = \"true\": must be true or false, without quotes");
   EXPECT_HAS(ErrorOf("[plugin.x]\nd = 2026-01-01"), "m.toml:2:5: plugin.x.d = a date or time");
