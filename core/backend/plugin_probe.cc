@@ -25,7 +25,7 @@ constexpr std::string_view kRefusedLine = "refused ";
 
 std::string_view Doing(ProbeStep step) {
   switch (step) {
-    case ProbeStep::kStart: return "before loading it";
+    case ProbeStep::kStart: return "before it had begun";
     case ProbeStep::kLoad: return "while loading it";
     case ProbeStep::kOpen: return "while opening an instance";
     case ProbeStep::kList: return "while listing its devices";
@@ -139,7 +139,12 @@ Status OpenAndList(const std::string& path, Host& host, Logger& logger) {
 
 StatusOr<ProbeVerdict> ProbeInChild(const std::string& program, const std::string& library, uint64_t timeout_ns) {
   MOTLEY_ASSIGN_OR_RETURN(const ChildRun run, RunChild(program, {library}, timeout_ns));
-  return Judge(run, library, timeout_ns);
+  const ProbeVerdict verdict = Judge(run, library, timeout_ns);
+  // Nothing of the plugin had been touched: that speaks of the program alone (one of another machine, say, which an
+  // emulator cannot start).
+  if (!verdict.why.ok() && ReadReport(run.report).step == ProbeStep::kStart)
+    return UnavailableError(program + ": " + verdict.why.message());
+  return verdict;
 }
 
 int ProbeInThisProcess(const std::string& library) {

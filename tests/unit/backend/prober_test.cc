@@ -135,13 +135,23 @@ TEST_F(ProberTest, AHungPluginIsLeftAloneForAWhile) {
   EXPECT_TRUE(Open(options).used);  // the newer verdict holds
 }
 
-TEST_F(ProberTest, WithoutAProgramPluginsAreOpenedAllTheSame) {
+// What happens before the library is touched is no fault of the plugin's.
+TEST_F(ProberTest, WithoutAProgramThatWorksPluginsAreOpenedAllTheSame) {
   folder_.Add("fake", "fake");
   DiscoveryOptions options = Options();
-  for (const char* program : {"", "/does/not/exist"}) {
+  const std::string crashes = cache_.Write("crashes", "#!/bin/sh\nkill -SEGV $$\n");
+  const std::string odd = cache_.Write("odd", "#!/bin/sh\necho step 9 >&3\n");
+  for (const std::string& script : {crashes, odd})
+    std::filesystem::permissions(script, std::filesystem::perms(0755));
+  for (const std::string& program :
+       {std::string(), std::string("/does/not/exist"), std::string("/bin/false"), crashes, odd}) {
     options.probe_program = program;
     EXPECT_TRUE(Open(options).used) << program;
   }
+  const StatusOr<ProbeVerdict> verdict = ProbeInChild("/bin/false", "/x/fake.so", 20'000'000'000);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.status().message(),
+            "/bin/false: /x/fake.so: its probe process ended with exit code 1 before it had begun");
   EXPECT_EQ(Remembered(), 0u);
 }
 
@@ -152,13 +162,11 @@ TEST_F(ProberTest, OddReportsAreJudged) {
     ProbeResult result;
     const char* says;
   } rows[] = {
-      {"exit 0", ProbeResult::kBroken, "ended with exit code 0 before loading it"},
       {"echo step 1 >&3; exit 0", ProbeResult::kBroken, "ended with exit code 0 while loading it"},
       {"echo step 2 >&3; echo 'terminate called' >&2; kill -ABRT $$", ProbeResult::kBroken,
        "killed by SIGABRT while opening an instance; it last said: \"terminate called\""},
       {"echo step 5 >&3; exit 1", ProbeResult::kBroken, "exit code 1 while ending"},
       {"echo step 5 >&3; kill -SEGV $$", ProbeResult::kBroken, "killed by SIGSEGV while ending"},
-      {"echo step 9 >&3; exit 0", ProbeResult::kBroken, "before loading it"},
       {"printf 'step 1\\nrefused 9 no library' >&3", ProbeResult::kBroken, "no library"},
       {"printf 'step 2\\nrefused 13 it threw' >&3", ProbeResult::kBroken, "it threw"},
       {"printf 'step 2\\nrefused 5 no hardware\\nsecond line' >&3", ProbeResult::kRefused,
