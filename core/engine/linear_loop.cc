@@ -82,7 +82,6 @@ class LinearLoop::Impl {
     GraphLimits limits;
     limits.max_tokens = spec_.max_tokens;
     MOTLEY_ASSIGN_OR_RETURN(profile_, ProfileDevice(device_, model_, *file_, limits));
-    if (!profile_.refusal.empty()) return UnimplementedError(device_.name() + ": " + profile_.refusal);
     if (profile_.verdicts[0].ok == 0)
       return UnimplementedError(device_.name() + ": linear: " + profile_.verdicts[0].text);
     LoadRequest load;

@@ -91,9 +91,10 @@ std::string NodeText(const Graph& graph, const Node& node) {
   return text;
 }
 
-std::string PartRefusal(const ModelGraph& graph, const DeviceProfile& profile,
+std::string PartRefusal(const ModelGraph& graph, const DeviceProfile& profile, const PlanPart& part,
                         const std::vector<uint32_t>& nodes) {
-  if (!profile.refusal.empty()) return profile.refusal;
+  const bool needs_kv = part.part.kind == PartKind::kAttention || part.part.kind == PartKind::kKv;
+  if (needs_kv && !profile.kv_refusal.empty()) return profile.kv_refusal;
   for (uint32_t n : nodes) {
     if (profile.verdicts[n].ok == 0)
       return NodeText(graph.graph, graph.graph.nodes[n]) + ": " + profile.verdicts[n].text;
@@ -156,7 +157,7 @@ void DescribeParts(const PinnedModel& pinned, Draft* draft) {
     part.part = pinned.parts[i].part;
     part.pin = pinned.parts[i].pin;
     for (const DeviceProfile& profile : draft->profiles) {
-      part.refusals.push_back(PartRefusal(*draft->graph, profile, nodes.Of(i)));
+      part.refusals.push_back(PartRefusal(*draft->graph, profile, part, nodes.Of(i)));
       const bool is_kv = part.part.kind == PartKind::kKv;
       if (is_kv) part.kv_bytes.push_back(KvBytes(*draft, profile, part.part.layer));
       part.largest.push_back(is_kv ? LargestKv(*draft, profile, part.part.layer)
@@ -186,14 +187,14 @@ std::string KvSetting(const Config& config) {
 // A device's refusal without its name, which its own errors begin with.
 std::string OwnWords(const DeviceProfile& profile) {
   const std::string name = profile.device->name() + ": ";
-  return profile.refusal.rfind(name, 0) == 0 ? profile.refusal.substr(name.size()) : profile.refusal;
+  return profile.kv_refusal.rfind(name, 0) == 0 ? profile.kv_refusal.substr(name.size()) : profile.kv_refusal;
 }
 
 // Where no device keeps keys and values so there is nothing to place.
 Status CheckKvSupport(const Config& config, const std::vector<DeviceProfile>& profiles) {
   std::string text = KvSetting(config) + ": no device can keep keys and values so";
   for (const DeviceProfile& profile : profiles) {
-    if (profile.refusal.empty()) return OkStatus();
+    if (profile.kv_refusal.empty()) return OkStatus();
     text += "; " + profile.device->name() + ": " + OwnWords(profile);
   }
   return UnimplementedError(text + "; choose another with --kv or kv.dtype: f32, f16, q8, q4");
@@ -227,7 +228,7 @@ StatusOr<Draft> MakeDraft(const Config& config, const Model& model, const Weight
   }
   MOTLEY_RETURN_IF_ERROR(CheckKvSupport(config, draft.profiles));
   for (DeviceProfile& profile : draft.profiles) {
-    if (!profile.refusal.empty()) profile.refusal = KvSetting(config) + ": " + OwnWords(profile);
+    if (!profile.kv_refusal.empty()) profile.kv_refusal = KvSetting(config) + ": " + OwnWords(profile);
   }
   AddHostPool(&draft.problem);
   DescribeParts(pinned, &draft);

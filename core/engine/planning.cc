@@ -72,6 +72,15 @@ StatusOr<std::unique_ptr<CompiledGraph>> CompilePlacement(const Draft& draft, co
   return std::make_unique<CompiledGraph>(std::move(compiled));
 }
 
+// A device that could run some part has lost them all to others; else the first part's refusal tells most.
+std::string WhyUnused(const PlanModel& model, uint32_t device) {
+  for (const PlanPart& part : model.parts) {
+    if (part.part.kind != PartKind::kKv && part.refusals[device].empty())
+      return "everything fits on devices that are preferred";
+  }
+  return model.parts.empty() ? "" : model.parts[0].refusals[device];
+}
+
 void FillReport(const Draft& draft, const Placement& placement, PlanReport* report) {
   report->devices.clear();
   std::vector<std::string> pools_seen;
@@ -88,8 +97,7 @@ void FillReport(const Draft& draft, const Placement& placement, PlanReport* repo
       line.margin_bytes = draft.problem.margin_bytes;
     }
     if (!used) {
-      line.unused = draft.profiles[d].refusal;
-      if (line.unused.empty()) line.unused = "everything fits on devices that are preferred";
+      line.unused = WhyUnused(draft.problem.model, d);
     }
     report->devices.push_back(std::move(line));
   }

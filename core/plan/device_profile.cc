@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-// Fills kv_page_bytes and the states' details; a refused pair of format and kind refuses the device.
+// Fills kv_page_bytes and the states' details, or kv_refusal.
 Status ProfileKv(const ModelGraph& model, const GraphLimits& limits, DeviceProfile* profile) {
   for (const KvLayer& layer : model.kv) {
     motley_kv_desc desc{};
@@ -23,7 +23,7 @@ Status ProfileKv(const ModelGraph& model, const GraphLimits& limits, DeviceProfi
     StatusOr<motley_kv_plan> plan = profile->device->PlanKv(desc);
     if (!plan.ok()) {
       if (plan.status().code() != Code::kUnimplemented) return plan.status();
-      profile->refusal = plan.status().message();
+      profile->kv_refusal = plan.status().message();
       return OkStatus();
     }
     profile->kv_page_bytes.push_back(plan->page_bytes);
@@ -128,6 +128,13 @@ Status ProfileWeights(const ModelGraph& model, const WeightsFile& file, DevicePr
   return OkStatus();
 }
 
+// A device without caches may still run what needs none: a head, say.
+void RefuseReadersOfKv(const ModelGraph& model, DeviceProfile* profile) {
+  if (profile->kv_refusal.empty()) return;
+  const std::vector<std::vector<uint32_t>> readers = FindReaders(model.graph);
+  for (const KvLayer& layer : model.kv) RefuseNodes(readers[layer.state], profile->kv_refusal, &profile->verdicts);
+}
+
 }  // namespace
 
 StatusOr<DeviceProfile> ProfileDevice(Device& device, const ModelGraph& model, const WeightsFile& file,
@@ -139,13 +146,13 @@ StatusOr<DeviceProfile> ProfileDevice(Device& device, const ModelGraph& model, c
   profile.weight_bytes.resize(graph.tensors.size(), 0);
   profile.details.resize(graph.tensors.size());
   MOTLEY_RETURN_IF_ERROR(ProfileKv(model, limits, &profile));
-  if (!profile.refusal.empty()) return profile;
 
   std::vector<uint32_t> all(graph.nodes.size());
   std::iota(all.begin(), all.end(), 0);
   const SegmentGraph flat(graph, all, profile.details);
   const SymbolValues at = {1, 1, 1, 1, 2};  // decode, shallow
   MOTLEY_ASSIGN_OR_RETURN(profile.verdicts, device.Supports(flat.view(), at));
+  RefuseReadersOfKv(model, &profile);
   MOTLEY_RETURN_IF_ERROR(ProfileWeights(model, file, &profile));
   return profile;
 }

@@ -20,7 +20,7 @@ struct DeviceProfile {
   std::vector<uint64_t> kv_page_bytes;   // an entry of ModelGraph::kv
   std::vector<uint64_t> kv_alignment;    // likewise
   std::vector<TensorDetail> details;     // a tensor: for SegmentGraph
-  std::string refusal;                   // why the device can run nothing of the model; "" = it can
+  std::string kv_refusal;                // why it keeps no keys and values so, nor runs what needs them; "" = it does
 };
 
 // Errors are a plugin's faults (INTERNAL and the like); what a device does not support is in the profile.

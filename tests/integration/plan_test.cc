@@ -69,8 +69,8 @@ TEST_F(PlanTest, FieldFailure_P01_TheCachesFiguresMatch) {
       ASSERT_TRUE(graph.ok()) << graph.status().ToString();
       const auto profile = ProfileDevice(*opened_.backends->Find("ref:0"), *graph, *files->file, limits);
       ASSERT_TRUE(profile.ok()) << profile.status().ToString();
-      if (!profile->refusal.empty()) {  // a pair that is not supported is said before anything is loaded
-        EXPECT_NE(profile->refusal.find(FormatName(row.kv)), std::string::npos) << profile->refusal;
+      if (!profile->kv_refusal.empty()) {  // a pair that is not supported is said before anything is loaded
+        EXPECT_NE(profile->kv_refusal.find(FormatName(row.kv)), std::string::npos) << profile->kv_refusal;
         continue;
       }
       uint64_t bytes = 0;
