@@ -6,10 +6,11 @@
 # elsewhere. Nothing is linked but what target_link_libraries() adds afterwards; drivers (libcuda, libamdhip64)
 # are opened at run time, never linked.
 #
-# Stands alone: include() it from a project of your own, then call it. Where MOTLEY_PLUGIN_OUTPUT_DIRECTORY is not
-# set, the plugin lands in ${CMAKE_BINARY_DIR}/lib/motley.
+# find_package(motley) brings it, or include() this file of a source tree. Where MOTLEY_PLUGIN_OUTPUT_DIRECTORY is not
+# set, the plugin lands in ${CMAKE_BINARY_DIR}/lib/motley. `cmake --install` puts it into lib/motley of the prefix,
+# unless it is a KIND test.
 include_guard(GLOBAL)
-set(MOTLEY_PLUGIN_API_DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/..)
+set(MOTLEY_PLUGIN_CMAKE_DIRECTORY ${CMAKE_CURRENT_LIST_DIR})
 
 function(motley_add_plugin name)
   cmake_parse_arguments(ARG "" "KIND;OUTPUT_DIRECTORY" "CPU_FEATURES" ${ARGN})
@@ -30,7 +31,12 @@ function(motley_add_plugin name)
     set(folder ${CMAKE_BINARY_DIR}/lib/motley)
   endif()
 
-  set(cmake_folder ${MOTLEY_PLUGIN_API_DIRECTORY}/cmake)
+  # A source tree that is include()d has not gone through find_package() or motley's own CMakeLists.txt.
+  set(cmake_folder ${MOTLEY_PLUGIN_CMAKE_DIRECTORY})
+  if(NOT TARGET motley::plugin_api)
+    add_library(motley::plugin_api INTERFACE IMPORTED GLOBAL)
+    target_include_directories(motley::plugin_api INTERFACE ${cmake_folder}/../include)
+  endif()
   add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES
     PREFIX "" SUFFIX ".so"
@@ -38,7 +44,7 @@ function(motley_add_plugin name)
     CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LINK_DEPENDS ${cmake_folder}/motley_plugin.map)
   target_compile_features(${name} PRIVATE cxx_std_20)
-  target_include_directories(${name} PRIVATE ${MOTLEY_PLUGIN_API_DIRECTORY}/include)
+  target_link_libraries(${name} PRIVATE motley::plugin_api)
   target_link_options(${name} PRIVATE -Wl,--version-script=${cmake_folder}/motley_plugin.map)
   # GNU's unique symbols would pin the library in memory for ever.
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
@@ -48,10 +54,15 @@ function(motley_add_plugin name)
 
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} "-DLIBRARY=$<TARGET_FILE:${name}>" "-DMANIFEST=${folder}/${name}.plugin.toml"
-      "-DHEADER=${MOTLEY_PLUGIN_API_DIRECTORY}/include/motley/plugin.h" "-DARCH=${CMAKE_SYSTEM_PROCESSOR}"
+      "-DHEADER=$<TARGET_PROPERTY:motley::plugin_api,INTERFACE_INCLUDE_DIRECTORIES>/motley/plugin.h"
+      "-DARCH=${CMAKE_SYSTEM_PROCESSOR}"
       "-DKIND=${ARG_KIND}" "-DCPU_FEATURES=${ARG_CPU_FEATURES}" -P ${cmake_folder}/write_manifest.cmake)
-  # Inside motley's own tree one target makes all that the launcher needs beside it.
-  if(TARGET motley_plugins AND NOT ARG_KIND STREQUAL test)
-    add_dependencies(motley_plugins ${name})
+  if(NOT ARG_KIND STREQUAL test)
+    # As files: a library that was stripped or edited on the way would not have the manifest's SHA-256.
+    install(FILES $<TARGET_FILE:${name}> ${folder}/${name}.plugin.toml DESTINATION lib/motley)
+    # Inside motley's own tree one target makes all that the launcher needs beside it.
+    if(TARGET motley_plugins)
+      add_dependencies(motley_plugins ${name})
+    endif()
   endif()
 endfunction()

@@ -78,6 +78,7 @@ TEST_F(Completion, BashOffersCommandsFlagsValuesAndFiles) {
   EXPECT_HAS(Bash({"motley", "inspect", "a"}), "[a model.gguf]\n");
   EXPECT_HAS(Bash({"motley", "run", "--plugin-path", ""}), "[folder]\n");
   EXPECT_HAS_NOT(Bash({"motley", "run", "--plugin-path", ""}), "notes.txt");
+  EXPECT_HAS(Bash({"motley", "new-p"}), "[new-plugin]\n");
   EXPECT_HAS(Bash({"motley", "run", "--seed", ""}), "[]\n");  // nobody can guess it
 }
 

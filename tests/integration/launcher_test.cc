@@ -75,7 +75,7 @@ TEST_F(Launcher, HelpTeachesAndVersionTells) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
   for (const char* word : {"run", "plan", "devices", "plugins", "probe", "bench", "inspect", "check", "tokenize", "render",
-                           "logits", "perplexity", "completion", "Examples", "130"})
+                           "logits", "perplexity", "new-plugin", "completion", "Examples", "130"})
     EXPECT_HAS(help.out, word);
   const ChildResult run = Motley({"run", "--help"});
   EXPECT_EQ(run.exit_code, 0);
@@ -93,6 +93,8 @@ TEST_F(Launcher, WrongUsageIsExitCode2AndSaysWhatWasMeant) {
       {{}, "which command?"},
       {{"rn"}, "no command \"rn\"; did you mean \"run\"?"},
       {{"serve"}, "comes with a later version"},
+      {{"new-plugin"}, "NAME"},
+      {{"new-plugin", "mine"}, "DIR"},
       {{"probe", "--format", "Q4_X"}, "--format Q4_X: no such format; did you mean"},
       {{"probe", "--device", "nope:0"}, "no device \"nope:0\""},
       {{"plan", "-m", model_, "--profile", "nope.toml"}, "--profile: probe.profile: nope.toml: cannot be read"},

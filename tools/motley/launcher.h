@@ -96,6 +96,7 @@ void AddTokenize(CLI::App& app, Launcher& launcher);
 void AddRender(CLI::App& app, Launcher& launcher);
 void AddLogits(CLI::App& app, Launcher& launcher);
 void AddPerplexity(CLI::App& app, Launcher& launcher);
+void AddNewPlugin(CLI::App& app, Launcher& launcher);
 void AddCompletion(CLI::App& app, Launcher& launcher);
 
 }  // namespace motley

@@ -16,7 +16,7 @@
 namespace motley {
 namespace {
 
-constexpr const char* kLaterCommands[] = {"new-plugin", "worker", "certs", "serve"};
+constexpr const char* kLaterCommands[] = {"worker", "certs", "serve"};
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -42,6 +42,7 @@ void AddCommands(CLI::App& app, Launcher& launcher) {
   AddRender(app, launcher);
   AddLogits(app, launcher);
   AddPerplexity(app, launcher);
+  AddNewPlugin(app, launcher);
   AddCompletion(app, launcher);
 }
 
