@@ -69,6 +69,8 @@ install_packages() {
   fi
   echo "    installing ${#missing[@]}: ${missing[*]}"
   local apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300" log=$root/build/apt.log
+  # Packages of another architecture than the machine's are listed once that is asked for.
+  case " ${missing[*]} " in *:arm64\ *) $sudo dpkg --add-architecture arm64 ;; esac
   # A list that is out of date names files that are gone, so update comes first; if it fails, the list may still do.
   $apt update </dev/null >"$log" 2>&1 || echo "    apt-get update failed; trying with the package list that is there"
   $apt install -y --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1 || {
