@@ -294,17 +294,20 @@ Text EscapeHtml(const Text& text) {
   return out;
 }
 
+constexpr size_t kShortNeedle = 32;
+
 size_t Find(std::string_view text, std::string_view what, size_t from) {
   if (from > text.size()) return std::string_view::npos;
-  if (what.empty()) return from;
-  // Two-way search: std::string_view::find is quadratic on "aaaa...".
+  // Longer ones by two-way search: std::string_view::find is quadratic on "aaaa...". Shorter ones not: a sanitizer's
+  // memmem looks at all of the text each time.
+  if (what.size() < kShortNeedle) return text.find(what, from);
   const void* found = memmem(text.data() + from, text.size() - from, what.data(), what.size());
   if (found == nullptr) return std::string_view::npos;
   return static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
 
 size_t FindLast(std::string_view text, std::string_view what) {
-  if (what.size() < 32) return text.rfind(what);
+  if (what.size() < kShortNeedle) return text.rfind(what);
   const std::string backward_text(text.rbegin(), text.rend()), backward(what.rbegin(), what.rend());
   const size_t at = Find(backward_text, backward);
   return at == std::string_view::npos ? at : text.size() - at - what.size();
