@@ -12,11 +12,13 @@
 namespace motley {
 namespace {
 
-constexpr size_t kLongestLogText = 4096;
+constexpr size_t kLongestLogText = 4096;        // the rest is cut
+constexpr uint64_t kUnbelievableText = 1 << 20;  // no length, but garbage: nothing of it is read
 
 // One line of printable text, whatever a plugin hands over.
 std::string OneLine(motley_str text) {
   if (text.data == nullptr) return "";
+  if (text.size > kUnbelievableText) return "(a text of " + std::to_string(text.size) + " bytes, not read)";
   std::string line(text.data, std::min<size_t>(text.size, kLongestLogText));
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';

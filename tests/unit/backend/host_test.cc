@@ -293,8 +293,11 @@ TEST_F(HostTest, LogsWhateverItIsGiven) {
   const std::string text = "two\nlines\x1b[31m";
   table->log(table->self, 99, {nullptr, 7}, {text.data(), text.size()});
   table->log(table->self, 3, {"ref", 3}, {nullptr, 1u << 30});
+  const std::string few(3, 'x');  // of which no more may be read, whatever the length says
+  table->log(table->self, 3, {few.data(), 1ull << 40}, {few.data(), 1ull << 40});
   const std::string logged = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(logged.find("plugin.ref: two lines [31m"), std::string::npos) << logged;
+  EXPECT_NE(logged.find("(a text of 1099511627776 bytes, not read)"), std::string::npos) << logged;
 }
 
 }  // namespace
