@@ -4,10 +4,10 @@
 #include <chrono>
 #include <mutex>
 
+#include "core/engine/model_loader.h"
 #include "core/engine/sequence.h"
 #include "core/sched/page_pool.h"
 #include "core/sched/prefix_cache.h"
-#include "core/sched/weight_loader.h"
 
 namespace motley {
 namespace {
@@ -15,13 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
-
-Status CheckPromptLength(uint64_t tokens, int64_t context) {
-  // The last token's answer needs no place of its own in the cache.
-  if (tokens <= static_cast<uint64_t>(context)) return OkStatus();
-  return InvalidArgumentError("prompt: " + std::to_string(tokens) + " tokens do not fit in the context of " +
-                              std::to_string(context) + "; shorten it, or ask for a larger --context");
-}
 
 Status CheckPrompt(const Request& request, int64_t context, const Tokenizer& tokenizer) {
   if (request.prompt.empty()) return InvalidArgumentError("prompt: has no tokens; write something");
@@ -48,47 +41,29 @@ std::string_view FinishReasonName(FinishReason reason) {
 
 class Engine::Impl {
  public:
-  Impl(ModelFiles files, std::unique_ptr<PlannedModel> planned)
+  Impl(ModelFiles files, std::unique_ptr<ModelLoader> loader, LoadedModel model)
       : files_(std::move(files)),
-        planned_(std::move(planned)),
-        pages_(planned_->limits.kv_pages),
-        prefixes_(&pages_, planned_->limits.page_tokens),
+        model_(std::move(model)),
+        loader_(std::move(loader)),
+        pages_(limits().kv_pages),
+        prefixes_(&pages_, limits().page_tokens),
         sampler_(files_.tokenizer->vocab_size()) {
-    for (int64_t row = planned_->limits.max_seqs - 1; row >= 0; --row) free_rows_.push_back(static_cast<int32_t>(row));
-  }
-
-  Status Load(const LoadProgress& progress) {
-    LoadRequest request;
-    request.model = planned_->graph.get();
-    request.file = files_.file.get();
-    request.limits = &planned_->limits;
-    request.node_device = planned_->node_device;
-    for (const DeviceProfile& profile : planned_->profiles) request.devices.push_back(&profile);
-    const Clock::time_point start = Clock::now();
-    MOTLEY_ASSIGN_OR_RETURN(residents_, LoadTensors(request, progress));
-    load_.seconds = Seconds(start);
-    load_.file_bytes = LoadedFileBytes();
-    step_ = std::make_unique<StepData>(planned_->limits, planned_->graph->step, files_.model->rope());
-    MOTLEY_ASSIGN_OR_RETURN(executor_, Executor::Create(*planned_->compiled, residents_, *step_));
-    for (const SegmentWork& segment : planned_->segment_work) {
-      step_read_bytes_ += segment.decode_weight_bytes();
-      kv_read_bytes_per_token_ += segment.kv_bytes_per_token;
-    }
-    return OkStatus();
+    StartEmpty();
   }
 
   StatusOr<uint64_t> Submit(Request request) {
-    const int64_t context = planned_->report.context;
+    MOTLEY_RETURN_IF_ERROR(down_);
+    const int64_t context = model_.planned->report.context;
     MOTLEY_RETURN_IF_ERROR(CheckPrompt(request, context, *files_.tokenizer));
     MOTLEY_RETURN_IF_ERROR(CheckSampling(request.sampling, files_.tokenizer->vocab_size()));
     auto sequence = std::make_unique<Sequence>();
     MOTLEY_ASSIGN_OR_RETURN(sequence->stops, StopMatcher::Create(request.stop));
     sequence->id = next_id_++;
-    const auto room = static_cast<uint64_t>(context) - request.prompt.size() + 1;
+    const uint64_t room = RoomFor(request);
     sequence->token_limit = std::min(request.max_tokens.value_or(room), room);
     sequence->tokens = request.prompt;
     sequence->tokens.reserve(request.prompt.size() + sequence->token_limit);
-    sequence->pages.reserve(static_cast<size_t>(planned_->limits.max_pages));
+    sequence->pages.reserve(static_cast<size_t>(limits().max_pages));
     sequence->detokenizer = std::make_unique<Detokenizer>(files_.tokenizer.get(), false, request.shown);
     sequence->detokenizer->Continue(request.prompt.back());
     sequence->raw_text.reserve(1024);
@@ -115,11 +90,16 @@ class Engine::Impl {
     events->clear();
     ended_.clear();
     if (any_cancelled_) EndCancelled(events);
+    if (!down_.ok()) return OkStatus();  // every request has ended
     MOTLEY_RETURN_IF_ERROR(FillStep());
-    if (step_->dims()[0] == 0) return OkStatus();
+    if (model_.step->dims()[0] == 0) return OkStatus();
     const Clock::time_point start = Clock::now();
-    const Status ran = executor_->Run();
+    const Status ran = model_.executor->Run();
     const double seconds = Seconds(start);
+    if (!ran.ok() && loader_->FindLost(model_)) {
+      GoOnWithoutLost(events);
+      return OkStatus();
+    }
     if (!ran.ok()) prefixes_.Clear();  // a device that failed may have lost them
     int64_t row = 0;  // of the step's logits
     for (Sequence* sequence : in_step_) {
@@ -134,37 +114,68 @@ class Engine::Impl {
     return OkStatus();
   }
 
-  LoadStats load_stats() const { return load_; }
+  const LoadedModel& model() const { return model_; }
 
   uint64_t DecodeReadBytes(int64_t kv_len) const {
     return step_read_bytes_ + kv_read_bytes_per_token_ * static_cast<uint64_t>(kv_len);
   }
 
-  ModelFiles files_;
-  std::unique_ptr<PlannedModel> planned_;
-  std::vector<std::unique_ptr<ResidentTensors>> residents_;
-  std::unique_ptr<StepData> step_;
-  std::unique_ptr<Executor> executor_;
+  const ModelFiles files_;
 
  private:
-  uint64_t LoadedFileBytes() const {
-    const Graph& graph = planned_->graph->graph;
-    uint64_t bytes = 0;
-    for (const Tensor& tensor : graph.tensors) {
-      if (tensor.role != Role::kWeight) continue;
-      const StoredTensor* stored = files_.file->FindTensor(tensor.name);
-      if (stored != nullptr) bytes += stored->bytes;
+  const GraphLimits& limits() const { return model_.planned->limits; }
+
+  // Tokens that the context leaves for the answer.
+  uint64_t RoomFor(const Request& request) const {
+    return static_cast<uint64_t>(model_.planned->report.context) - request.prompt.size() + 1;
+  }
+
+  // Every page and row is free, nothing is cached.
+  void StartEmpty() {
+    pages_ = PagePool(limits().kv_pages);
+    prefixes_ = PrefixCache(&pages_, limits().page_tokens);
+    free_rows_.clear();
+    for (int64_t row = limits().max_seqs - 1; row >= 0; --row) free_rows_.push_back(static_cast<int32_t>(row));
+    step_read_bytes_ = kv_read_bytes_per_token_ = 0;
+    for (const SegmentWork& segment : model_.planned->segment_work) {
+      step_read_bytes_ += segment.decode_weight_bytes();
+      kv_read_bytes_per_token_ += segment.kv_bytes_per_token;
     }
-    return bytes;
+  }
+
+  // The model moves to the devices that are left. Keys and values of every sequence are computed anew there, from the
+  // tokens; what the requests were told stays told.
+  void GoOnWithoutLost(std::vector<Event>* events) {
+    down_ = loader_->LoadAgain(files_, &model_);
+    if (down_.ok()) StartEmpty();
+    for (const auto& sequence : sequences_) {
+      sequence->Rewind();
+      if (!down_.ok()) {
+        Fail(*sequence, down_, events);
+      } else if (const Status fits = CheckRoom(*sequence); !fits.ok()) {
+        Fail(*sequence, fits, events);
+      } else {
+        sequence->token_limit = std::min(sequence->token_limit, RoomFor(sequence->request));
+      }
+    }
+    CollectEnded();
+  }
+
+  // The context may have fallen below what a sequence holds already.
+  Status CheckRoom(const Sequence& sequence) const {
+    const int64_t context = model_.planned->report.context;
+    if (static_cast<int64_t>(sequence.tokens.size()) <= context) return OkStatus();
+    return UnavailableError("a device was lost, and what is left has room for a context of " + std::to_string(context) +
+                            " tokens, where this request has " + std::to_string(sequence.tokens.size()) + " already");
   }
 
   // Decoding sequences first, so that nobody who is being answered waits for somebody's prompt.
   Status FillStep() {
-    step_->Clear();
+    model_.step->Clear();
     in_step_.clear();
     for (const bool prefill : {false, true}) {
       for (const auto& sequence : sequences_) {
-        if (step_->tokens_left() == 0) return OkStatus();
+        if (model_.step->tokens_left() == 0) return OkStatus();
         if (sequence->waits() && !Admit(*sequence)) continue;
         if (sequence->prefilling() == prefill) MOTLEY_RETURN_IF_ERROR(AddToStep(*sequence));
       }
@@ -190,27 +201,28 @@ class Engine::Impl {
   }
 
   void AddPage(Sequence& sequence, int32_t page) {
-    step_->SetPage(static_cast<uint32_t>(sequence.row), static_cast<int64_t>(sequence.pages.size()), page);
+    model_.step->SetPage(static_cast<uint32_t>(sequence.row), static_cast<int64_t>(sequence.pages.size()), page);
     sequence.pages.push_back(page);
   }
 
   Status AddToStep(Sequence& sequence) {
     using Outputs = StepData::Outputs;
-    int64_t count = std::min(static_cast<int64_t>(sequence.tokens.size()) - sequence.kv_len, step_->tokens_left());
+    const int64_t left = static_cast<int64_t>(sequence.tokens.size()) - sequence.kv_len;
+    int64_t count = std::min(left, model_.step->tokens_left());
     Outputs outputs = Outputs::kNone;
     if (sequence.request.all_logits && sequence.made() == 0) {
-      count = std::min(count, step_->outputs_left());
+      count = std::min(count, model_.step->outputs_left());
       outputs = Outputs::kAll;
     } else if (sequence.kv_len + count == static_cast<int64_t>(sequence.tokens.size())) {
-      if (step_->outputs_left() == 0) return OkStatus();
+      if (model_.step->outputs_left() == 0) return OkStatus();
       outputs = Outputs::kLast;
     }
     if (count == 0) return OkStatus();
     MOTLEY_RETURN_IF_ERROR(ReachPages(sequence, sequence.kv_len + count));
     const std::span<const int32_t> all = sequence.tokens;
-    MOTLEY_RETURN_IF_ERROR(step_->AddSequence(static_cast<uint32_t>(sequence.row), sequence.kv_len,
-                                              all.subspan(static_cast<size_t>(sequence.kv_len), static_cast<size_t>(count)),
-                                              outputs));
+    const auto first = static_cast<size_t>(sequence.kv_len), tokens = static_cast<size_t>(count);
+    MOTLEY_RETURN_IF_ERROR(model_.step->AddSequence(static_cast<uint32_t>(sequence.row), sequence.kv_len,
+                                                    all.subspan(first, tokens), outputs));
     sequence.step_tokens = count;
     sequence.step_outputs = outputs == Outputs::kAll ? count : outputs == Outputs::kLast ? 1 : 0;
     in_step_.push_back(&sequence);
@@ -218,7 +230,7 @@ class Engine::Impl {
   }
 
   Status ReachPages(Sequence& sequence, int64_t tokens) {
-    while (static_cast<int64_t>(sequence.pages.size()) * planned_->limits.page_tokens < tokens) {
+    while (static_cast<int64_t>(sequence.pages.size()) * limits().page_tokens < tokens) {
       const int32_t page = prefixes_.TakePage();
       if (page < 0) return InternalError("no KV page is left, though every sequence has its own");
       AddPage(sequence, page);
@@ -233,7 +245,10 @@ class Engine::Impl {
     if (decoding) sequence.stats.decode_read_bytes += DecodeReadBytes(sequence.kv_len);
     sequence.kv_len += sequence.step_tokens;
     for (int64_t i = 0; i < sequence.step_outputs && sequence.request.on_logits; ++i) {
-      sequence.request.on_logits(sequence.kv_len - sequence.step_outputs + i, Logits(row + i));
+      const int64_t position = sequence.kv_len - sequence.step_outputs + i;
+      if (position < sequence.logits_given) continue;  // computed once more, after a device was lost
+      sequence.request.on_logits(position, Logits(row + i));
+      sequence.logits_given = position + 1;
     }
     if (sequence.kv_len < static_cast<int64_t>(sequence.tokens.size())) return;  // more of the prompt waits
     if (sequence.token_limit == 0) return End(sequence, FinishReason::kLength, events);
@@ -246,7 +261,7 @@ class Engine::Impl {
   // A row of the step's logits; the sampler may change it.
   std::span<float> Logits(int64_t row) {
     const auto vocab = static_cast<size_t>(files_.model->params().vocab_rows);
-    const std::span<const float> all = executor_->output(planned_->graph->logits);
+    const std::span<const float> all = model_.executor->output(model_.planned->graph->logits);
     return {const_cast<float*>(all.data()) + static_cast<size_t>(row) * vocab, vocab};
   }
 
@@ -318,6 +333,9 @@ class Engine::Impl {
     std::erase(sequences_, nullptr);
   }
 
+  LoadedModel model_;
+  std::unique_ptr<ModelLoader> loader_;
+  Status down_;  // why nothing can run any more
   PagePool pages_;
   PrefixCache prefixes_;
   Sampler sampler_;
@@ -326,7 +344,6 @@ class Engine::Impl {
   std::vector<std::unique_ptr<Sequence>> ended_;
   std::vector<Sequence*> in_step_;                    // in the order of the step's rows
   uint64_t next_id_ = 1;
-  LoadStats load_;
   uint64_t step_read_bytes_ = 0, kv_read_bytes_per_token_ = 0;
   std::mutex cancel_mutex_;
   std::vector<uint64_t> cancelled_;
@@ -342,15 +359,10 @@ StatusOr<std::unique_ptr<Engine>> Engine::Open(const Config& config, const Backe
       files.file == nullptr ? OpenModel(config.model.path, logger) : OpenModel(std::move(files), logger);
   if (!opened.ok()) return opened.status();
   files = *std::move(opened);
-  MOTLEY_ASSIGN_OR_RETURN(auto planned, MakePlan(config, *files.model, *files.file, backends, {options.max_outputs, options.profile}));
-  MOTLEY_RETURN_IF_ERROR(CheckPromptLength(options.prompt_tokens, planned->report.context));
-  for (const std::string& notice : planned->report.notices) logger.Write(LogLevel::kWarning, "plan", notice);
-  for (const std::string& name : files.model->UnusedTensors(planned->graph->graph)) {
-    logger.Write(LogLevel::kWarning, "model", "tensor " + name + " is not used");
-  }
-  auto impl = std::make_unique<Impl>(std::move(files), std::move(planned));
-  MOTLEY_RETURN_IF_ERROR(impl->Load(options.progress));
-  return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+  auto loader = std::make_unique<ModelLoader>(config, backends, logger, options);
+  MOTLEY_ASSIGN_OR_RETURN(LoadedModel model, loader->Load(files));
+  return std::unique_ptr<Engine>(
+      new Engine(std::make_unique<Impl>(std::move(files), std::move(loader), std::move(model))));
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -359,14 +371,17 @@ Engine::~Engine() = default;
 const Tokenizer& Engine::tokenizer() const { return *impl_->files_.tokenizer; }
 const Model& Engine::model() const { return *impl_->files_.model; }
 const std::string& Engine::chat_template() const { return impl_->files_.chat_template; }
-const PlanReport& Engine::plan() const { return impl_->planned_->report; }
-const PlannedModel& Engine::planned() const { return *impl_->planned_; }
+const PlanReport& Engine::plan() const { return impl_->model().planned->report; }
+const PlannedModel& Engine::planned() const { return *impl_->model().planned; }
 StatusOr<uint64_t> Engine::Submit(Request request) { return impl_->Submit(std::move(request)); }
 void Engine::Cancel(uint64_t request) { impl_->Cancel(request); }
 bool Engine::busy() const { return impl_->busy(); }
 Status Engine::Step(std::vector<Event>* events) { return impl_->Step(events); }
 uint64_t Engine::DecodeReadBytes(int64_t kv_len) const { return impl_->DecodeReadBytes(kv_len); }
-LoadStats Engine::load_stats() const { return impl_->load_stats(); }
-ExecutorStats Engine::executor_stats() const { return impl_->executor_->stats(); }
+LoadStats Engine::load_stats() const { return impl_->model().stats; }
+ExecutorStats Engine::executor_stats() const {
+  const Executor* executor = impl_->model().executor.get();
+  return executor == nullptr ? ExecutorStats{} : executor->stats();
+}
 
 }  // namespace motley

@@ -79,6 +79,11 @@ struct EngineOptions {
   LoadProgress progress;                // called while weights are loaded
   const ProbeProfile* profile = nullptr;  // of this machine, for the plan's times; borrowed for Open; may be nullptr
   uint64_t prompt_tokens = 0;           // of a request that is to come: refused before weights are loaded, if too long
+  // Where a device is lost, while loading or in a step, the engine plans again on those that are left, and loads and
+  // computes anew what was lost with it; requests go on where they were. false: its requests end with the error.
+  bool outlive_devices = true;
+  // What the operator has to know of that, one line; called in Open and Step. Absent: the logger gets a warning.
+  std::function<void(const std::string& notice)> on_notice;
 };
 
 // What is known of a model without any device.
@@ -113,19 +118,20 @@ class Engine {
   const Tokenizer& tokenizer() const;
   const Model& model() const;
   const std::string& chat_template() const;
+  // Of plan() and planned(): references hold until a Step that finds a device lost.
   const PlanReport& plan() const;
   const PlannedModel& planned() const;
-  int64_t context() const { return plan().context; }
+  int64_t context() const { return plan().context; }  // may fall with a lost device, where none was asked for
 
   // Refused, with the counts, where the prompt does not fit in the context or holds an id that is no token. The
-  // request waits until a sequence is free.
+  // request waits until a sequence is free. UNAVAILABLE where devices were lost and the model can't go on without.
   StatusOr<uint64_t> Submit(Request request);
   // The request ends with kCancelled at the next step. Any thread; an id that has ended is ignored.
   void Cancel(uint64_t request);
 
   bool busy() const;  // a request has not ended
   // One step. Replaces *events. A failure of a device ends the requests that took part, as events; an error is the
-  // engine's own.
+  // engine's own. A lost device ends none, unless the model no longer fits (EngineOptions::outlive_devices).
   Status Step(std::vector<Event>* events);
 
   // Bytes that a decode step at this depth reads: every weight once, rows of the embedding, KV.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "core/engine/lost_devices.h"
 #include "core/engine/plan_draft.h"
 #include "core/plan/settle.h"
 #include "core/sched/step_data.h"
@@ -160,36 +161,9 @@ StatusOr<std::unique_ptr<PlannedModel>> TryPlan(const Config& config, const Mode
   return planned;
 }
 
-}  // namespace
-
-StatusOr<std::vector<Device*>> CandidateDevices(const Config& config, const Backends& backends) {
-  const std::vector<std::string> names = DeviceNames(backends.devices());
-  std::vector<Device*> candidates;
-  for (const std::string& wanted : config.placement.devices) {
-    if (const Status known = CheckDeviceName(wanted, names); !known.ok()) {
-      return known.WithPrefix(config.Where("placement.devices"));
-    }
-    candidates.push_back(backends.Find(wanted));
-  }
-  if (config.placement.devices.empty()) {
-    for (Device* device : backends.devices()) {
-      const bool pinned = std::any_of(config.placement.pins.begin(), config.placement.pins.end(),
-                                      [&](const ConfigPin& pin) { return pin.on == device->name(); });
-      if (device->info().kind != DeviceKind::kTest || pinned) candidates.push_back(device);
-    }
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Device* a, const Device* b) {
-      return Preference(a->info().kind) < Preference(b->info().kind);
-    });
-  }
-  if (candidates.empty()) {
-    return NotFoundError("no device was found; `motley plugins` says which folders were searched and why each was skipped");
-  }
-  return candidates;
-}
-
-StatusOr<std::unique_ptr<PlannedModel>> MakePlan(const Config& config, const Model& model, const WeightsFile& file,
-                                                  const Backends& backends, const PlanningOptions& options) {
-  MOTLEY_ASSIGN_OR_RETURN(const std::vector<Device*> candidates, CandidateDevices(config, backends));
+StatusOr<std::unique_ptr<PlannedModel>> PlanOn(std::span<Device* const> candidates, const Config& config,
+                                               const Model& model, const WeightsFile& file,
+                                               const PlanningOptions& options) {
   auto attempt = [&](int64_t context) {
     auto planned = TryPlan(config, model, file, candidates, LimitsFor(config, context, options));
     if (planned.ok()) (*planned)->report.context = context;
@@ -232,6 +206,48 @@ StatusOr<std::unique_ptr<PlannedModel>> MakePlan(const Config& config, const Mod
   }
   if (!best.ok()) return best;
   return predict(*std::move(best));
+}
+
+}  // namespace
+
+StatusOr<std::vector<Device*>> CandidateDevices(const Config& config, const Backends& backends) {
+  const std::vector<std::string> names = DeviceNames(backends.devices());
+  std::vector<Device*> candidates;
+  for (const std::string& wanted : config.placement.devices) {
+    if (const Status known = CheckDeviceName(wanted, names); !known.ok()) {
+      return known.WithPrefix(config.Where("placement.devices"));
+    }
+    candidates.push_back(backends.Find(wanted));
+  }
+  if (config.placement.devices.empty()) {
+    for (Device* device : backends.devices()) {
+      const bool pinned = std::any_of(config.placement.pins.begin(), config.placement.pins.end(),
+                                      [&](const ConfigPin& pin) { return pin.on == device->name(); });
+      if (device->info().kind != DeviceKind::kTest || pinned) candidates.push_back(device);
+    }
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Device* a, const Device* b) {
+      return Preference(a->info().kind) < Preference(b->info().kind);
+    });
+  }
+  if (candidates.empty()) {
+    return NotFoundError("no device was found; `motley plugins` says which folders were searched and why each was skipped");
+  }
+  return candidates;
+}
+
+StatusOr<std::unique_ptr<PlannedModel>> MakePlan(const Config& config, const Model& model, const WeightsFile& file,
+                                                  const Backends& backends, const PlanningOptions& options) {
+  MOTLEY_ASSIGN_OR_RETURN(std::vector<Device*> devices, CandidateDevices(config, backends));
+  if (options.lost == nullptr || !options.lost->any()) return PlanOn(devices, config, model, file, options);
+  std::erase_if(devices, [&](const Device* device) { return options.lost->Has(*device); });
+  if (devices.empty()) return UnavailableError("no device is left");
+  std::vector<std::string> notices;
+  auto planned = PlanOn(devices, options.lost->WithoutTheirPins(config, &notices), model, file, options);
+  if (planned.ok()) {
+    std::vector<std::string>& all = (*planned)->report.notices;
+    all.insert(all.begin(), notices.begin(), notices.end());
+  }
+  return planned;
 }
 
 }  // namespace motley

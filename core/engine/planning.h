@@ -17,6 +17,8 @@
 
 namespace motley {
 
+class LostDevices;
+
 // What `motley plan` prints. Bytes.
 struct PlanReport {
   struct DeviceLine {
@@ -56,10 +58,11 @@ struct PlannedModel {
 struct PlanningOptions {
   int64_t max_outputs = 0;  // rows of logits a step; 0 = one a sequence
   const ProbeProfile* profile = nullptr;  // of this machine, for times; nullptr = there is none
+  const LostDevices* lost = nullptr;      // are left out, with the pins that name them; nullptr = none
 };
 
 // RESOURCE_EXHAUSTED where the model does not fit; without a context in the configuration, the largest that fits is
-// taken and a notice given.
+// taken and a notice given. UNAVAILABLE where every device was lost.
 StatusOr<std::unique_ptr<PlannedModel>> MakePlan(const Config& config, const Model& model, const WeightsFile& file,
                                                   const Backends& backends, const PlanningOptions& options);
 

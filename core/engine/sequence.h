@@ -19,6 +19,7 @@ struct Sequence {
   int64_t kv_len = 0;             // tokens whose keys and values are cached
   int32_t row = -1;               // in the page table; -1 = waits
   std::vector<int32_t> pages;
+  int64_t logits_given = 0;       // positions below were told to request.on_logits
   std::vector<bool> seen;         // a token id; for the repeat penalty alone
   std::unique_ptr<Detokenizer> detokenizer;
   StopMatcher stops;
@@ -33,6 +34,12 @@ struct Sequence {
 
   bool waits() const { return row < 0; }
   bool prefilling() const { return kv_len + 1 < static_cast<int64_t>(tokens.size()) || made() == 0; }
+  // To be computed again from its tokens.
+  void Rewind() {
+    kv_len = 0;
+    row = -1;
+    pages.clear();
+  }
   int64_t made() const { return static_cast<int64_t>(tokens.size() - request.prompt.size()); }
 };
 

@@ -123,10 +123,9 @@ Status LoadOne(const WeightsFile& file, const StoredTensor& tensor, TensorId id,
   const motley_sync sync = MakeSync({}, {&signal, 1});
   MOTLEY_RETURN_IF_ERROR(
       load->queue.LoadWeight(desc->weight(), plan.layout, kAllSlots, load->resident->slices[id], &sync));
-  MOTLEY_RETURN_IF_ERROR(load->queue.Flush());
   load->staging_bytes += plan.staging + tensor.bytes;
-  load->flights.push_back({std::move(desc), load->value, plan.staging + tensor.bytes});
-  return OkStatus();
+  load->flights.push_back({std::move(desc), load->value, plan.staging + tensor.bytes});  // also where the flush fails
+  return load->queue.Flush();
 }
 
 }  // namespace

@@ -31,17 +31,24 @@ double Rate(double count, double seconds) {
 }  // namespace
 
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
-                                  int64_t max_outputs, ModelFiles files, bool needs_profile) {
+                                  int64_t max_outputs, ModelFiles files, bool measures) {
   OpenedEngine opened;
   launcher.interrupt.OnInterruptOnlySetFlag();
   MOTLEY_ASSIGN_OR_RETURN(opened.base, OpenBackends(launcher.flags, config));
-  MOTLEY_ASSIGN_OR_RETURN(opened.profile, needs_profile ? OpenProfile(config, opened.base)
-                                                        : OpenProfileIfSound(config, opened.base));
+  MOTLEY_ASSIGN_OR_RETURN(opened.profile, measures ? OpenProfile(config, opened.base)
+                                                   : OpenProfileIfSound(config, opened.base));
   Progress progress(launcher.out, "loading " + std::filesystem::path(config.model.path).filename().string());
   EngineOptions options;
   options.prompt_tokens = prompt_tokens;
   options.max_outputs = max_outputs;
   options.profile = opened.profile.profile ? &*opened.profile.profile : nullptr;
+  options.outlive_devices = !measures;
+  options.on_notice = [&out = launcher.out](const std::string& notice) {
+    out.Note(notice);
+    if (!out.json || !out.json_is_stream) return;
+    out.PrintJson({{"type", "notice"}, {"message", notice}});
+    out.Flush();
+  };
   options.progress = [&](uint64_t done, uint64_t total) {
     progress.Update(done, total);
     return !launcher.interrupt.IsSet();

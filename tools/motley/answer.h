@@ -26,9 +26,12 @@ struct OpenedEngine {
 // Plans and loads, with a progress bar on a terminal; Ctrl-C ends it, and from here on only sets the flag.
 // prompt_tokens: of the request to come, which is refused before weights are loaded where it is too long.
 // max_outputs: rows of logits a step, 0 = one a sequence. files: the model's, where they are open (Engine::Open).
-// needs_profile: the probe's profile is part of the answer, so that a corrupt default file is an error and no warning.
+// Where a device is lost, the engine goes on with the others and says so on stderr, in a stream of JSON also by an
+// event.
+// measures: figures of this plan are the answer. So a corrupt default file of the probe is an error and no warning, and
+// a lost device ends it.
 StatusOr<OpenedEngine> OpenEngine(Launcher& launcher, const Config& config, uint64_t prompt_tokens,
-                                  int64_t max_outputs = 0, ModelFiles files = {}, bool needs_profile = false);
+                                  int64_t max_outputs = 0, ModelFiles files = {}, bool measures = false);
 
 struct Answer {
   FinishReason reason = FinishReason::kStop;

@@ -168,6 +168,7 @@ Status Run(const RunFlags& flags, Launcher& launcher) {
     conversation.turns.push_back({"user", *prompt, "", {}});
     MOTLEY_ASSIGN_OR_RETURN(prompt_tokens, CountTokens(conversation, prompter, *files.tokenizer));
   }
+  launcher.out.json_is_stream = true;
   MOTLEY_ASSIGN_OR_RETURN(const OpenedEngine opened,
                           OpenEngine(launcher, config, prompt_tokens, 0, std::move(files)));
   EngineChatModel model(*opened.engine, std::move(prompter), config);

@@ -23,6 +23,7 @@ class Output {
   Output();
 
   bool json = false;  // set by the command line
+  bool json_is_stream = false;  // set by a command whose result is objects on lines of their own
   bool quiet = false;
   bool result_ended =
       false;  // the object that ends a stream was printed: an interruption needs no second one

@@ -21,6 +21,12 @@ Fault Device::CheckAlive() const {
   return Fail(MOTLEY_UNAVAILABLE, "async_device:%u is lost: %s", ordinal, why_lost_.c_str());
 }
 
+Fault Device::CountCall() {
+  const int64_t lose_at = instance->settings.lose_at_call;
+  if (++instance->calls == lose_at) Lose("lose_at_call = " + std::to_string(lose_at));
+  return CheckAlive();
+}
+
 void Device::Lose(std::string why) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);

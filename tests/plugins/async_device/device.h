@@ -12,7 +12,9 @@
 // - Host memory is read and written when the command runs, not when it is enqueued.
 // - Slices of a bind are aligned to 256 bytes and have room for the dims' max.
 // - bind_id replays: the very slices must come again; the values of the dims are read from step.counts.
-// - fail_at = N: the Nth execute of the instance fails when it runs. lose_at = N: its device is lost then.
+// - fail_at = N: the Nth execute of the instance fails when it runs. lose_at = N: its device is lost then, and
+//   lose_next_at = M: so is the device of the Mth. lose_at_call = N: the Nth call on a device or a queue, of
+//   whatever kind, finds its device lost.
 #pragma once
 
 #include <motley/graph_check.hpp>
@@ -43,7 +45,7 @@ struct Settings {
   uint64_t seed = 1;
   int64_t delay_us = 0;    // at most, before each command
   int64_t execute_ms = 0;  // at least, for each execute
-  int64_t fail_at = 0, lose_at = 0;
+  int64_t fail_at = 0, lose_at = 0, lose_next_at = 0, lose_at_call = 0;
   uint64_t memory_bytes = 0;
   bool unlike_layouts = true;
 };
@@ -54,6 +56,8 @@ class Device {
 
   // UNAVAILABLE once the device is lost.
   Fault CheckAlive() const;
+  // The same for a call of the host's, which is counted.
+  Fault CountCall();
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   // Everything that is queued, held back or not, ends in poison.
   void Lose(std::string why);
@@ -88,6 +92,7 @@ struct Instance {
   std::vector<std::unique_ptr<Device>> devices;
   std::atomic<int64_t> live{0};      // buffers, queues, programs, fences
   std::atomic<int64_t> executes{0};  // enqueued so far
+  std::atomic<int64_t> calls{0};     // on devices and queues
   std::atomic<int64_t> overruns{0};  // buffers whose guards were written to
 
   void FlushAll() {

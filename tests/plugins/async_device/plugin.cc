@@ -15,6 +15,9 @@ constexpr motley_option kOptions[] = {
               "The Nth execute fails when it runs; 0 = none."),
     OptionRow("lose_at", MOTLEY_TYPE_I64, "0", "0..1000000000",
               "The Nth execute loses its device; 0 = none."),
+    OptionRow("lose_next_at", MOTLEY_TYPE_I64, "0", "0..1000000000", "Likewise, for a second device."),
+    OptionRow("lose_at_call", MOTLEY_TYPE_I64, "0", "0..1000000000",
+              "The Nth call on a device or queue finds it lost; 0 = none."),
     OptionRow("memory_mib", MOTLEY_TYPE_I64, "4096", "1..1048576", "Memory of each device."),
     OptionRow("layouts", MOTLEY_TYPE_STR, "unlike", "unlike|same",
               "Whether the devices' KV page layouts differ."),
@@ -35,6 +38,8 @@ motley_status Open(const motley_host* abi, motley_span values, motley_instance**
     settings.execute_ms = options.I64("execute_ms");
     settings.fail_at = options.I64("fail_at");
     settings.lose_at = options.I64("lose_at");
+    settings.lose_next_at = options.I64("lose_next_at");
+    settings.lose_at_call = options.I64("lose_at_call");
     settings.memory_bytes = static_cast<uint64_t>(options.I64("memory_mib")) << 20;
     settings.unlike_layouts = options.Text("layouts") == "unlike";
     for (uint32_t i = 0; i < 2; ++i) instance->devices.push_back(std::make_unique<Device>(instance.get(), i));

@@ -124,8 +124,9 @@ Fault Program::Capture(const motley_bind& bind, Bound* bound) {
 
 Fault Program::Run(Queue* queue, Bound* bound) const {
   const Settings& settings = device->instance->settings;
-  if (bound->number == settings.lose_at) {
-    device->Lose("lose_at = " + std::to_string(settings.lose_at));
+  if (bound->number == settings.lose_at || bound->number == settings.lose_next_at) {
+    const char* option = bound->number == settings.lose_at ? "lose_at = " : "lose_next_at = ";
+    device->Lose(option + std::to_string(bound->number));
     return device->CheckAlive();
   }
   MOTLEY_TRY(queue->Sleep(settings.execute_ms * 1000));

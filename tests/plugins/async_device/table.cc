@@ -37,11 +37,11 @@ Fault NotNull(const void* p, const char* what) {
 }
 Fault Alive(motley_device* device) {
   MOTLEY_TRY(NotNull(device, "device"));
-  return Of(device)->CheckAlive();
+  return Of(device)->CountCall();
 }
 Fault Alive(motley_queue* queue) {
   MOTLEY_TRY(NotNull(queue, "queue"));
-  return Of(queue)->device->CheckAlive();
+  return Of(queue)->device->CountCall();
 }
 
 // ---- Devices and buffers
