@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/integration/model_run.h"
+#include "tests/support/child_process.h"
 #include "tests/support/near_tie.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_model.h"
@@ -304,6 +305,68 @@ TEST_F(DeviceLoss, WhatDoesNotFitOnTheRestEndsWithWhatIsShort) {
   for (const Stream& stream : RunTwo()) EXPECT_EQ(stream.tokens.size(), 64u) << stream.error.ToString();
   EXPECT_EQ(notices_.size(), 1u);
   EXPECT_LT(engine().context(), context);
+}
+
+class LauncherLoss : public DeviceLoss {
+ protected:
+  ChildResult Motley(std::string command, std::vector<std::string> more) const {
+    std::vector<std::string> args = {MOTLEY_LAUNCHER,
+                                     std::move(command),
+                                     "-m",
+                                     path_,
+                                     "--kv",
+                                     "f32",
+                                     "--plugin-path",
+                                     MOTLEY_TEST_PLUGIN_FOLDER,
+                                     "--device",
+                                     "async_device:0",
+                                     "--device",
+                                     "async_device:1",
+                                     "--pin",
+                                     "layers.0=async_device:0",
+                                     "--pin",
+                                     "layers.1-2=async_device:1",
+                                     "--set",
+                                     "placement.margin=0"};
+    args.insert(args.end(), more.begin(), more.end());
+    ChildOptions options;
+    options.environment = {"MOTLEY_PLUGIN_PATH=", "XDG_STATE_HOME=/nonexistent"};
+    return RunChild(args, options);
+  }
+  static std::vector<std::string> Lose(std::vector<std::string> more) {
+    more.insert(more.end(), {"--set", "plugin.async_device.lose_at=9"});
+    return more;
+  }
+};
+
+TEST_F(LauncherLoss, RunSaysItOnStderrAndGoesOn) {
+  const std::vector<std::string> flags = {"--raw", "abcdef", "-n", "12"};
+  const ChildResult whole = Motley("run", flags), lost = Motley("run", Lose(flags));
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(lost.exit_code, 0) << lost.err;
+  EXPECT_EQ(lost.out, whole.out);
+  EXPECT_TRUE(Has(lost.err, "was lost (async_device:")) << lost.err;
+  EXPECT_TRUE(Has(lost.err, "; planned again on async_device:")) << lost.err;
+  EXPECT_TRUE(Has(lost.err, "falls away")) << lost.err;
+}
+
+TEST_F(LauncherLoss, JsonGetsANotice) {
+  const ChildResult lost = Motley("run", Lose({"--raw", "abcdef", "-n", "12", "--json"}));
+  EXPECT_EQ(lost.exit_code, 0) << lost.err;
+  EXPECT_TRUE(Has(lost.out, R"({"type":"notice","message":"device async_device:)")) << lost.out;
+}
+
+TEST_F(LauncherLoss, WhatDoesNotFitAnyMoreIsExit1AndBenchEndsToo) {
+  const std::vector<std::string> tight = {"--context",          "512",   "--set",
+                                          "model.sequences=12", "--set", "plugin.async_device.memory_mib=4", "--set", "schedule.step_tokens=16"};
+  std::vector<std::string> flags = {"--raw", "abcdef", "-n", "12"};
+  flags.insert(flags.end(), tight.begin(), tight.end());
+  const ChildResult run = Motley("run", Lose(flags));
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_TRUE(Has(run.err, "short ")) << run.err;
+  const ChildResult bench = Motley("bench", Lose({"--prefill", "16"}));
+  EXPECT_EQ(bench.exit_code, 1) << bench.err;
+  EXPECT_TRUE(Has(bench.err, "is lost: lose_at = 9")) << bench.err;
 }
 
 }  // namespace

@@ -321,6 +321,34 @@ TEST(AsyncDevice, ALostDeviceEndsWithinASecondAndTheOtherGoesOn) {
   EXPECT_EQ(rig.Wait(fine, 2), MOTLEY_UNAVAILABLE) << "its memory is gone for the other device too";
 }
 
+TEST(AsyncDevice, TheSecondDeviceCanBeLostToo) {
+  AsyncRig rig({{"lose_at", int64_t{1}}, {"lose_next_at", int64_t{2}}});
+  for (uint32_t d = 0; d < 2; ++d) {
+    motley_program* program = rig.AddProgram(d, 4);
+    const motley_slice in = rig.Alloc(d, 64 * 16), out = rig.Alloc(d, 64 * 16);
+    motley_fence* ran = rig.Fence();
+    const Points points({}, {{ran, 1}});
+    const Bind bind({in, in, out}, 1);
+    ASSERT_EQ(rig.api->execute(rig.queues[2 * d], program, &bind.bind, &points.sync, &rig.err), MOTLEY_OK);
+    Error error;
+    EXPECT_EQ(rig.Wait(ran, 1, &error), MOTLEY_UNAVAILABLE) << error.Text();
+  }
+}
+
+TEST(AsyncDevice, AnyCallCanFindItsDeviceLost) {
+  AsyncRig rig({{"lose_at_call", int64_t{20}}});
+  uint64_t total = 0, free_bytes = 0;
+  int calls = 1;  // beside those of the rig
+  motley_device* device = rig.client.devices[1];
+  while (calls < 20 && rig.api->device_memory(device, &total, &free_bytes, &rig.err) == MOTLEY_OK) ++calls;
+  EXPECT_GT(calls, 1);
+  EXPECT_LE(calls, 20);
+  Error error;
+  EXPECT_EQ(rig.api->device_memory(rig.client.devices[1], &total, &free_bytes, &error), MOTLEY_UNAVAILABLE);
+  EXPECT_NE(std::string(error.text).find("lose_at_call = 20"), std::string::npos) << error.Text();
+  EXPECT_EQ(rig.api->device_memory(rig.client.devices[0], &total, &free_bytes, &error), MOTLEY_OK);
+}
+
 TEST(AsyncDevice, DestroyingTheQueueOfALostDeviceDoesNotBlock) {
   AsyncRig rig({{"lose_at", int64_t{1}}, {"execute_ms", int64_t{50}}});
   motley_program* program = rig.AddProgram(0, 4);
