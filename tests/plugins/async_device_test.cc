@@ -3,9 +3,9 @@
 #include <cmath>
 #include <thread>
 
-#include "tests/abi/plugin_client.h"
+#include "tools/conformance/client.h"
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -539,4 +539,4 @@ TEST(AsyncDevice, CloseRefusesWhileHandlesAreOpen) {
 }
 
 }  // namespace
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

@@ -3,21 +3,21 @@
 
 #include <cmath>
 
-#include "tests/abi/plugin_client.h"
+#include "tools/conformance/client.h"
 #include "tests/unit/cpu_avx512/oracle.h"
 
 namespace motley::cpu::test {
 
-using abi_test::Attr;
-using abi_test::Client;
-using abi_test::Error;
-using abi_test::kOut;
-using abi_test::kSeqs;
-using abi_test::kStarts;
-using abi_test::kTokens;
-using abi_test::OptionMap;
-using abi_test::Session;
-using abi_test::TestGraph;
+using conformance::Attr;
+using conformance::Client;
+using conformance::Error;
+using conformance::kOut;
+using conformance::kSeqs;
+using conformance::kStarts;
+using conformance::kTokens;
+using conformance::OptionMap;
+using conformance::Session;
+using conformance::TestGraph;
 
 constexpr uint32_t kI32 = 26, kU8 = 256;
 

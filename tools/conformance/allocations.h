@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-namespace motley::abi_test {
+namespace motley::conformance {
 
 // False under sanitizers, which have an operator new of their own.
 bool CountsAllocations();
 int64_t Allocations();
 
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

@@ -1,4 +1,4 @@
-#include "tests/abi/allocations.h"
+#include "tools/conformance/allocations.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #endif
 #endif
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 std::atomic<int64_t> g_allocations{0};
 }  // namespace
@@ -30,11 +30,11 @@ int64_t Allocations() {
   return g_allocations;
 }
 
-}  // namespace motley::abi_test
+}  // namespace motley::conformance
 
 #ifndef MOTLEY_SANITIZED
 void* operator new(size_t bytes) {
-  ++motley::abi_test::g_allocations;
+  ++motley::conformance::g_allocations;
   if (void* p = std::malloc(bytes)) return p;
   throw std::bad_alloc();
 }

@@ -2,9 +2,9 @@
 // do.
 #include <random>
 
-#include "tests/abi/devices.h"
+#include "tools/conformance/target.h"
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 class Misuse : public OnDevice {
@@ -387,4 +387,4 @@ TEST_P(Misuse, CopiesOfUnlikeSizesAndBindsOfTooFewSlices) {
 }
 
 }  // namespace
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

@@ -1,11 +1,11 @@
-#include "tests/abi/plugin_client.h"
+#include "tools/conformance/client.h"
 
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <thread>
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 struct Team {
@@ -333,6 +333,25 @@ motley_verdict Session::Judge(TestGraph& graph) {
   return verdict;
 }
 
+Refusal Session::Settle(TestGraph& graph) {
+  std::vector<motley_verdict> verdicts(graph.nodes.size());
+  const int64_t at[MOTLEY_DIM_COUNT] = {1, 1, 1, 1, 2};
+  Error err;
+  const motley_status status = api->supports(device, graph.Abi(), at, MOTLEY_DIM_COUNT,
+                                             {verdicts.data(), verdicts.size(), sizeof(motley_verdict), 0}, &err);
+  if (status != MOTLEY_OK) return {status, err.text};
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (!verdicts[i].ok) return {static_cast<int32_t>(verdicts[i].reason), verdicts[i].text};
+    const motley_node& node = graph.nodes[i];
+    for (uint32_t r = node.in; r < node.in + node.in_count; ++r) {
+      if (graph.refs[r] == MOTLEY_NO_TENSOR) continue;
+      motley_tensor& tensor = graph.tensors[graph.refs[r]];
+      if (tensor.role == MOTLEY_ROLE_WEIGHT && tensor.rank >= 2) tensor.layout = verdicts[i].layouts[0];
+    }
+  }
+  return {MOTLEY_OK, "", verdicts.back().math};
+}
+
 motley_program* Session::Compile(TestGraph& graph) {
   motley_program* program = nullptr;
   Error err;
@@ -367,4 +386,4 @@ motley_status Session::Run(motley_program* program, const std::vector<motley_sli
   return Wait(text);
 }
 
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

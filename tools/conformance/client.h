@@ -1,4 +1,4 @@
-// A host in miniature, for tests of plugins over the bare ABI: dlopen, teams, one-node graphs, uploads.
+// A host in miniature, to use plugins over the bare ABI: dlopen, teams, graphs, uploads.
 //
 // It uses nothing of core/, so that a fault here and a fault there are two faults.
 #pragma once
@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-namespace motley::abi_test {
+namespace motley::conformance {
 
 inline motley_str Str(std::string_view s) {
   return {s.data(), s.size()};
@@ -99,6 +99,13 @@ class TestGraph {
 // ---- A device at work
 // ---------------------------------------------------------------------------------------------
 
+// Why a node is refused: a MOTLEY_* code, OK where it is not.
+struct Refusal {
+  int32_t code = MOTLEY_OK;
+  std::string text;
+  uint32_t math = MOTLEY_MATH_F32;  // of the last node
+};
+
 // One queue and one fence of a device; what it makes it frees. Every call waits.
 class Session {
  public:
@@ -153,6 +160,9 @@ class Session {
 
   // The verdict of a graph of one node, at one token of one sequence.
   motley_verdict Judge(TestGraph& graph);
+  // Asks for a verdict of every node and gives each weight of rank 2 the layout that its node likes best; the first
+  // node that is refused, or code OK.
+  Refusal Settle(TestGraph& graph);
 
  private:
   void NewFence();
@@ -168,4 +178,4 @@ class Session {
   std::map<motley_program*, motley_slice> workspaces_;
 };
 
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

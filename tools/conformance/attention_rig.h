@@ -2,12 +2,12 @@
 // arithmetic.
 #pragma once
 
-#include "tests/abi/plugin_client.h"
+#include "tools/conformance/client.h"
 
 #include <cmath>
 #include <vector>
 
-namespace motley::abi_test {
+namespace motley::conformance {
 
 struct AttentionConfig {
   int64_t n_heads = 2, n_kv_heads = 1, head_dim = 4, v_dim = 4, rotary_dim = 4, rope_style = 0;
@@ -235,4 +235,4 @@ inline std::vector<double> PlainAttention(const AttentionConfig& c, const std::v
   return y;
 }
 
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/abi/devices.h"
+#include "tools/conformance/target.h"
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 class Ops : public OnDevice {};
@@ -219,4 +219,4 @@ TEST_P(Ops, SwigluAndAddThroughATemp) {
 }
 
 }  // namespace
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

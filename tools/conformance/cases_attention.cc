@@ -2,11 +2,11 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/abi/allocations.h"
-#include "tests/abi/attention_rig.h"
-#include "tests/abi/devices.h"
+#include "tools/conformance/allocations.h"
+#include "tools/conformance/attention_rig.h"
+#include "tools/conformance/target.h"
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 class Attention : public OnDevice {};
@@ -353,4 +353,4 @@ TEST_P(FieldFailure, R03_StepDataOutOfRangePoisonTheStep) {
 }
 
 }  // namespace
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

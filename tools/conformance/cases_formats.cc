@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/abi/devices.h"
+#include "tools/conformance/target.h"
 #include "tests/support/counter_random.h"
 #include "tests/support/random_blocks.h"
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 using test::CounterRandom;
@@ -199,4 +199,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, Formats,
                          });
 
 }  // namespace
-}  // namespace motley::abi_test
+}  // namespace motley::conformance

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/abi/attention_rig.h"
-#include "tests/abi/devices.h"
+#include "tools/conformance/attention_rig.h"
+#include "tools/conformance/target.h"
 #include "tests/support/counter_random.h"
 
-namespace motley::abi_test {
+namespace motley::conformance {
 namespace {
 
 struct KvFormat {
@@ -222,4 +222,4 @@ TEST_P(LongPrompt, WorkspaceOf32kPositionsIsSmall) {
 INSTANTIATE_TEST_SUITE_P(Devices, LongPrompt, testing::ValuesIn(EveryDevice()), DeviceName);
 
 }  // namespace
-}  // namespace motley::abi_test
+}  // namespace motley::conformance
