@@ -9,16 +9,16 @@
 #include <set>
 #include <stdexcept>
 
-#include "tests/abi/plugin_client.h"
+#include "tools/conformance/client.h"
 
 namespace motley::plugin {
 namespace {
 
-using abi_test::AbiValues;
-using abi_test::Error;
-using abi_test::kF32;
-using abi_test::kTokens;
-using abi_test::TestGraph;
+using conformance::AbiValues;
+using conformance::Error;
+using conformance::kF32;
+using conformance::kTokens;
+using conformance::TestGraph;
 
 TEST(Author, NoExceptionLeavesAGuard) {
   Error err;
@@ -71,7 +71,7 @@ constexpr motley_option kSchema[] = {
     OptionRow("worker.*.address", MOTLEY_TYPE_STR, "", "", ""),
 };
 
-Fault ParseOptions(const abi_test::OptionMap& map, Options* out) {
+Fault ParseOptions(const conformance::OptionMap& map, Options* out) {
   const std::vector<motley_value> values = AbiValues(map);
   return Options::Parse(SpanOf(values.data(), values.size()), kSchema, out);
 }
@@ -167,7 +167,7 @@ TEST(Author, SharesCoverEverythingOnce) {
 
 TEST(Author, AFaultInATeamMemberComesBackToTheCaller) {
   Team team;
-  ASSERT_TRUE(team.Create(abi_test::TestHost(), 3, -1).ok());
+  ASSERT_TRUE(team.Create(conformance::TestHost(), 3, -1).ok());
   EXPECT_EQ(team.threads(), 3u);
   std::atomic<int> ran{0};
   EXPECT_THROW(team.Run([&](uint32_t i, uint32_t) {
@@ -181,7 +181,7 @@ TEST(Author, AFaultInATeamMemberComesBackToTheCaller) {
 
 // team_run returns nothing, and a host may refuse: a run inside a run, or two of one team at once.
 TEST(Author, ARunThatTheHostRefusesIsNoSuccess) {
-  motley_host host = *abi_test::TestHost();
+  motley_host host = *conformance::TestHost();
   host.team_run = [](motley_team*, void (*)(void*, uint32_t, uint32_t), void*) {};
   Team team;
   ASSERT_TRUE(team.Create(&host, 2, -1).ok());

@@ -1,4 +1,4 @@
-// One attention node with its cache and pages on a device, for tests; and the same in plain double
+// One attention node with its cache and pages on a device; and the same in plain double
 // arithmetic.
 #pragma once
 
@@ -75,6 +75,23 @@ inline TestGraph AttentionGraph(const AttentionConfig& c, const motley_kv_plan& 
               {"qk_norm_eps", c.eps}});
   return graph;
 }
+
+// Whether the device has such pages and runs such attention.
+inline Refusal AttentionRefusal(Session& session, const AttentionConfig& c) {
+  motley_kv_plan plan;
+  Refusal refusal;
+  refusal.code = session.TryKvPlan(c.kv_format, static_cast<uint32_t>(c.page_tokens), static_cast<uint32_t>(c.n_kv_heads),
+                                   static_cast<uint32_t>(c.head_dim), static_cast<uint32_t>(c.v_dim), &plan, &refusal.text);
+  if (refusal.code != MOTLEY_OK) return refusal;
+  TestGraph graph = AttentionGraph(c, plan);
+  return session.Settle(graph);
+}
+#define MOTLEY_ATTENTION(config)                                                                      \
+  if (const Refusal refusal = AttentionRefusal(session, config); refusal.code != MOTLEY_OK) {         \
+    ASSERT_EQ(refusal.code, MOTLEY_UNIMPLEMENTED) << refusal.text;                                    \
+    ASSERT_FALSE(refusal.text.empty()) << "a refusal has a reason";                                   \
+    MOTLEY_UNSUPPORTED(refusal.text);                                                                 \
+  }
 
 class AttentionRig {
  public:

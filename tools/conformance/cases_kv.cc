@@ -1,4 +1,4 @@
-// Each format of KV pages x grouped heads x head dims x page sizes, on every device, against attention without a cache
+// Each format of KV pages x grouped heads x head dims x page sizes, against attention without a cache
 // in double arithmetic: what the format loses, and no more. The tolerances are those of plugin_api/spec/formats.md.
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "tools/conformance/attention_rig.h"
 #include "tools/conformance/target.h"
-#include "tests/support/counter_random.h"
+#include "tools/conformance/random.h"
 
 namespace motley::conformance {
 namespace {
@@ -32,11 +32,11 @@ constexpr int64_t kPositions = 50;
 
 // Sums of four uniform numbers: near enough to normal, of variance 1.
 std::vector<float> Normal(int64_t count, const char* name) {
-  const test::CounterRandom rng(23, name);
+  const Random rng(name);
   std::vector<float> values;
   for (int64_t i = 0; i < count; ++i) {
     double sum = 0;
-    for (int64_t j = 0; j < 4; ++j) sum += static_cast<double>(static_cast<int64_t>(rng.At(4 * i + j))) * 0x1p-63;
+    for (int64_t j = 0; j < 4; ++j) sum += rng.Unit(4 * i + j);
     values.push_back(static_cast<float>(sum * std::sqrt(0.75)));
   }
   return values;
@@ -99,10 +99,9 @@ std::vector<float> RunPrompt(AttentionRig& rig, const Inputs& in, int64_t row) {
   return all;
 }
 
-class Kv : public testing::TestWithParam<std::tuple<DeviceCase, KvFormat>> {
+class L2_Kv : public OnTargetOf<testing::TestWithParam<KvFormat>> {
  protected:
-  const DeviceCase& device_case() const { return std::get<0>(GetParam()); }
-  const KvFormat& format() const { return std::get<1>(GetParam()); }
+  const KvFormat& format() const { return GetParam(); }
 
   // Whether the device has such pages; "" or its refusal, which must name the format.
   bool Supports(const AttentionConfig& c, std::string* why) {
@@ -115,20 +114,18 @@ class Kv : public testing::TestWithParam<std::tuple<DeviceCase, KvFormat>> {
     EXPECT_NE(why->find(format().name), std::string::npos) << *why;
     return false;
   }
-
-  Client client{device_case().path, device_case().options};
-  Session session{client, device_case().device};
 };
 
-TEST_P(Kv, LosesWhatTheFormatLoses) {
+TEST_P(L2_Kv, P53_LosesWhatTheFormatLoses) {
   int supported = 0;
+  std::string last_refusal;
   for (const Heads& heads : kHeads) {
     for (const int64_t page_tokens : kPageTokens) {
       const AttentionConfig c = Config(format(), heads, page_tokens);
       SCOPED_TRACE("head dim " + std::to_string(heads.dim) + ", pages of " + std::to_string(page_tokens));
       std::string why;
       if (!Supports(c, &why)) {
-        EXPECT_TRUE(!IsReference(device_case()) || heads.dim % format().block != 0) << why;
+        last_refusal = why;
         continue;
       }
       ++supported;
@@ -150,14 +147,14 @@ TEST_P(Kv, LosesWhatTheFormatLoses) {
       }
     }
   }
-  if (supported == 0) GTEST_SKIP() << "skipped: " << device_case().name << " has no pages in " << format().name;
+  if (supported == 0) MOTLEY_UNSUPPORTED(last_refusal);
 }
 
 // M13. One sequence's values are not finite: the other's rows have the bits that they have alone.
-TEST_P(Kv, NanOfOneSequenceStaysThere) {
+TEST_P(L2_Kv, P51_NanOfOneSequenceStaysThere) {
   const AttentionConfig c = Config(format(), kHeads[0], 16);
   std::string why;
-  if (!Supports(c, &why)) GTEST_SKIP() << "skipped: " << device_case().name << ": " << why;
+  if (!Supports(c, &why)) MOTLEY_UNSUPPORTED(why);
   AttentionRig rig(session, c);
   rig.MapPages(0, 0, 2);
   rig.MapPages(1, 1, 2);
@@ -186,17 +183,13 @@ TEST_P(Kv, NanOfOneSequenceStaysThere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Kv, testing::Combine(testing::ValuesIn(EveryDevice()), testing::ValuesIn(kKvFormats)),
-                         [](const testing::TestParamInfo<Kv::ParamType>& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Formats, L2_Kv, testing::ValuesIn(kKvFormats),
+                         [](const testing::TestParamInfo<KvFormat>& info) { return std::string(info.param.name); });
 
-class LongPrompt : public testing::TestWithParam<DeviceCase> {};
+class L3_LongPrompt : public OnTarget {};
 
 // 32,768 positions, in one step or in pieces: memory grows with n, not with n^2 (4 GiB for one head in floats).
-TEST_P(LongPrompt, WorkspaceOf32kPositionsIsSmall) {
-  Client client{GetParam().path, GetParam().options};
-  Session session{client, GetParam().device};
+TEST_F(L3_LongPrompt, P69_WorkspaceOf32kPositionsIsSmall) {
   for (const int64_t step_tokens : {512, 32768}) {
     AttentionConfig c = Config(kKvFormats[1], kHeads[0], 64);
     c.max_pages = c.kv_pages = 32768 / 64;
@@ -219,7 +212,6 @@ TEST_P(LongPrompt, WorkspaceOf32kPositionsIsSmall) {
     session.api->program_destroy(program);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Devices, LongPrompt, testing::ValuesIn(EveryDevice()), DeviceName);
 
 }  // namespace
 }  // namespace motley::conformance

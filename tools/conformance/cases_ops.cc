@@ -1,4 +1,4 @@
-// embed, rms_norm, linear, swiglu, add, gather_rows through the ABI, against figures worked out by hand.
+// embed, rms_norm, linear, swiglu, add, gather_rows against figures worked out by hand.
 #include <cmath>
 #include <limits>
 
@@ -7,8 +7,8 @@
 namespace motley::conformance {
 namespace {
 
-class Ops : public OnDevice {};
-INSTANTIATE_TEST_SUITE_P(Devices, Ops, testing::ValuesIn(AllDevices()), DeviceName);
+class L2_Ops : public OnTarget {};
+class L3_Ops : public OnTarget {};
 
 constexpr int64_t kMaxTokens = 64;  // TestGraph's
 
@@ -31,17 +31,22 @@ std::vector<float> Result(Session& session, motley_slice slice, size_t count) {
   return values;
 }
 
-// A linear without bias; returns [n_tokens, n_out].
+TestGraph LinearGraph(int64_t n_in, uint32_t format, int64_t n_out) {
+  TestGraph g;
+  const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, n_in}, 0, "x");
+  const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, format, {n_out, n_in}, MOTLEY_LAYOUT_STORED, "w");
+  g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR}, {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, n_out}, 0, "y")});
+  return g;
+}
+
+// A linear without bias, which the device supports; returns [n_tokens, n_out].
 std::vector<float> RunLinear(Session& session, const std::vector<float>& x, int64_t n_tokens, int64_t n_in,
                              const std::vector<uint8_t>& weight, uint32_t format, int64_t n_out) {
-  TestGraph g;
-  const uint32_t xi = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, n_in}, 0, "x");
-  const uint32_t wi = g.Tensor(MOTLEY_ROLE_WEIGHT, format, {n_out, n_in}, MOTLEY_LAYOUT_STORED, "w");
-  const uint32_t yi = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, n_out}, 0, "y");
-  g.Node(Op::kLINEAR, {xi, wi, MOTLEY_NO_TENSOR}, {yi});
+  TestGraph g = LinearGraph(n_in, format, n_out);
+  EXPECT_EQ(session.Settle(g).code, MOTLEY_OK);
   motley_program* program = session.Compile(g);
   const motley_slice y = session.Alloc(static_cast<uint64_t>(kMaxTokens * n_out) * sizeof(float));
-  const motley_slice w = session.LoadWeight(weight, format, {n_out, n_in}, MOTLEY_LAYOUT_STORED);
+  const motley_slice w = session.LoadWeight(weight, format, {n_out, n_in}, g.tensors[1].layout);
   std::string text;
   EXPECT_EQ(session.Run(program, {Rows(session, x, n_in), w, y}, {n_tokens, 1, 0, 1, 2}, &text), MOTLEY_OK)
       << text;
@@ -49,8 +54,12 @@ std::vector<float> RunLinear(Session& session, const std::vector<float>& x, int6
 }
 
 // 4096 products of 8 * 8: the sum overflows f16, and must not be one.
-TEST_P(FieldFailure, M03_DotOf4096Eights) {
+TEST_F(L2_Ops, P50_M03_DotOf4096Eights) {
   const int64_t n_in = 4096;
+  for (const uint32_t format : {kF32, kF16, kBF16, kQ8_0}) {
+    TestGraph g = LinearGraph(n_in, format, 1);
+    MOTLEY_SETTLE(g);
+  }
   std::vector<uint8_t> f16, q8, bf16;
   for (int64_t i = 0; i < n_in; ++i) {
     f16.insert(f16.end(), {0x00, 0x48});    // 8.0
@@ -63,21 +72,20 @@ TEST_P(FieldFailure, M03_DotOf4096Eights) {
   const std::vector<uint8_t> f32 = Bytes(std::vector<float>(n_in, 8.0f));
   for (const int64_t n_tokens : {1, 63, 64}) {
     const std::vector<float> x(static_cast<size_t>(n_tokens * n_in), 8.0f);
-    const std::vector<float> expected(static_cast<size_t>(n_tokens), 262144.0f);
-    EXPECT_EQ(RunLinear(session, x, n_tokens, n_in, f32, kF32, 1), expected);
-    EXPECT_EQ(RunLinear(session, x, n_tokens, n_in, f16, kF16, 1), expected);
-    EXPECT_EQ(RunLinear(session, x, n_tokens, n_in, bf16, kBF16, 1), expected);
-    EXPECT_EQ(RunLinear(session, x, n_tokens, n_in, q8, kQ8_0, 1), expected);
+    for (const auto& [format, weight] : {std::pair{kF32, f32}, {kF16, f16}, {kBF16, bf16}, {kQ8_0, q8}}) {
+      for (const float y : RunLinear(session, x, n_tokens, n_in, weight, format, 1)) EXPECT_NEAR(y, 262144, 300) << format;
+    }
   }
 }
 
-TEST_P(Ops, LinearWithBias) {
+TEST_F(L2_Ops, P45_LinearWithBias) {
   TestGraph g;
   const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 3}, 0, "x");
   const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {2, 3}, MOTLEY_LAYOUT_STORED, "w");
   const uint32_t b = g.Tensor(MOTLEY_ROLE_WEIGHT, kF16, {2}, MOTLEY_LAYOUT_F32, "b");
   const uint32_t y = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2}, 0, "y");
   g.Node(Op::kLINEAR, {x, w, b}, {y});
+  MOTLEY_SETTLE(g);
   motley_program* program = session.Compile(g);
   const std::vector<uint8_t> weight = Bytes({1, 2, 3, -4, 5, 0.5f}),
                              bias = {0x00, 0x3c, 0x00, 0xc0};  // 1, -2
@@ -85,7 +93,7 @@ TEST_P(Ops, LinearWithBias) {
   std::string text;
   ASSERT_EQ(session.Run(program,
                         {Rows<float>(session, {1, 1, 1, 2, 0, -2}, 3),
-                         session.LoadWeight(weight, kF32, {2, 3}, MOTLEY_LAYOUT_STORED),
+                         session.LoadWeight(weight, kF32, {2, 3}, g.tensors[w].layout),
                          session.LoadWeight(bias, kF16, {2}, MOTLEY_LAYOUT_F32), out},
                         {2, 1, 0, 1, 2}, &text),
             MOTLEY_OK)
@@ -93,7 +101,8 @@ TEST_P(Ops, LinearWithBias) {
   EXPECT_EQ(Result(session, out, 4), (std::vector<float>{7, -0.5f, -3, -11}));
 }
 
-TEST_P(Ops, LinearRowsDoNotDependOnTheBatch) {
+TEST_F(L3_Ops, P64_LinearRowsDoNotDependOnTheBatch) {
+  if (!Has(MOTLEY_FEATURE_ROW_INVARIANT)) MOTLEY_UNSUPPORTED("it does not claim ROW_INVARIANT");
   const int64_t n_in = 96, n_out = 5;
   std::vector<float> x, w;
   for (int i = 0; i < 64 * n_in; ++i) x.push_back(std::sin(0.37f * static_cast<float>(i)));
@@ -112,8 +121,10 @@ struct EmbedRig {
     const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, kF16, {3, 2}, MOTLEY_LAYOUT_STORED, "w");
     const uint32_t y = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2}, 0, "y");
     g.Node(Op::kEMBED, {token, w}, {y});
+    refusal = session.Settle(g);
+    if (refusal.code != MOTLEY_OK) return;
     program = session.Compile(g);
-    weight = session.LoadWeight(bytes, kF16, {3, 2}, MOTLEY_LAYOUT_STORED);
+    weight = session.LoadWeight(bytes, kF16, {3, 2}, g.tensors[w].layout);
     out = session.Upload(std::vector<float>(kMaxTokens * 2, -7.0f));
   }
   motley_status Run(std::vector<int32_t> tokens, std::string* text) {
@@ -124,24 +135,27 @@ struct EmbedRig {
   Session& session;
   TestGraph g;
   std::vector<uint8_t> bytes = {0x00, 0x3c, 0x00, 0x40, 0x00, 0x42, 0x00, 0x44, 0x00, 0xbc, 0x00, 0x38};
-  motley_program* program;
-  motley_slice weight, out;
+  Refusal refusal;
+  motley_program* program = nullptr;
+  motley_slice weight{}, out{};
 };
 
-TEST_P(Ops, EmbedTakesRows) {
+TEST_F(L2_Ops, P46_EmbedTakesRows) {
   EmbedRig rig(session);
+  if (rig.refusal.code != MOTLEY_OK) MOTLEY_UNSUPPORTED(rig.refusal.text);
   std::string text;
   ASSERT_EQ(rig.Run({2, 0, 1, 2}, &text), MOTLEY_OK) << text;
   EXPECT_EQ(Result(session, rig.out, 8), (std::vector<float>{-1, 0.5f, 1, 2, 3, 4, -1, 0.5f}));
 }
 
-TEST_P(FieldFailure, R03_TokenOutOfRangePoisonsTheStep) {
+TEST_F(L2_Ops, P52_R03_TokenOutOfRangePoisonsTheStep) {
   EmbedRig rig(session);
+  if (rig.refusal.code != MOTLEY_OK) MOTLEY_UNSUPPORTED(rig.refusal.text);
   for (const int32_t bad :
        {3, -1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
     std::string text;
     EXPECT_EQ(rig.Run({0, bad}, &text), MOTLEY_INVALID_ARGUMENT);
-    EXPECT_NE(text.find("token[1] = " + std::to_string(bad)), std::string::npos) << text;
+    EXPECT_NE(text.find(std::to_string(bad)), std::string::npos) << text << ": a refusal names the value";
   }
   // A refused step's own rows are undefined; what lies behind them is not its business.
   const std::vector<float> behind = session.Download<float>({rig.out.buffer, 16, kMaxTokens * 8 - 16});
@@ -150,12 +164,13 @@ TEST_P(FieldFailure, R03_TokenOutOfRangePoisonsTheStep) {
   EXPECT_EQ(rig.Run({1}, &text), MOTLEY_OK) << "the device goes on: " << text;
 }
 
-TEST_P(FieldFailure, R03_GatherRowOutOfRangePoisonsTheStep) {
+TEST_F(L2_Ops, P48_P52_R03_GatherRowOutOfRangePoisonsTheStep) {
   TestGraph g;
   const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 2}, 0, "x");
   const uint32_t row = g.Tensor(MOTLEY_ROLE_STEP, kI32, {kOut}, 0, "row");
   const uint32_t y = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kOut, 2}, 0, "y");
   g.Node(Op::kGATHER_ROWS, {x, row}, {y});
+  MOTLEY_SETTLE(g);
   motley_program* program = session.Compile(g);
   const motley_slice in = Rows<float>(session, {1, 2, 3, 4, 5, 6}, 2);
   const motley_slice out = session.Upload(std::vector<float>(kMaxTokens * 2, -7.0f));
@@ -167,15 +182,16 @@ TEST_P(FieldFailure, R03_GatherRowOutOfRangePoisonsTheStep) {
   // The row after the last of this step, though the slice has room for it.
   EXPECT_EQ(session.Run(program, {in, Rows<int32_t>(session, {0, 3}, 1), out}, {3, 1, 2, 1, 2}, &text),
             MOTLEY_INVALID_ARGUMENT);
-  EXPECT_NE(text.find("row[1] = 3: must be 0..2"), std::string::npos) << text;
+  EXPECT_NE(text.find("3"), std::string::npos) << text << ": a refusal names the value";
 }
 
-TEST_P(Ops, RmsNorm) {
+TEST_F(L2_Ops, P47_RmsNorm) {
   TestGraph g;
   const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 2}, 0, "x");
   const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {2}, MOTLEY_LAYOUT_F32, "w");
   const uint32_t y = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2}, 0, "y");
   g.Node(Op::kRMS_NORM, {x, w}, {y}, {{"eps", 0.5}});
+  MOTLEY_SETTLE(g);
   motley_program* program = session.Compile(g);
   const std::vector<uint8_t> weight = Bytes({1, 0.5f});
   const motley_slice out = session.Alloc(kMaxTokens * 2 * 4);
@@ -194,7 +210,7 @@ TEST_P(Ops, RmsNorm) {
   EXPECT_FLOAT_EQ(got[3], -0.5f);
 }
 
-TEST_P(Ops, SwigluAndAddThroughATemp) {
+TEST_F(L3_Ops, P60_SwigluAndAddThroughATemp) {
   TestGraph g;
   const uint32_t gate = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 4}, 0, "gate");
   const uint32_t up = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 4}, 0, "up");
@@ -202,6 +218,7 @@ TEST_P(Ops, SwigluAndAddThroughATemp) {
   const uint32_t y = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 4}, 0, "y");
   g.Node(Op::kSWIGLU, {gate, up}, {temp});
   g.Node(Op::kADD, {temp, up}, {y});
+  MOTLEY_SETTLE(g);
   motley_program* program = session.Compile(g);
   const motley_slice out = session.Alloc(kMaxTokens * 4 * 4);
   std::string text;

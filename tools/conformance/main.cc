@@ -1,6 +1,7 @@
 // motley-conformance: shows whether a plugin keeps the requirements of plugin_api/spec/requirements.md.
 //
-// Exit codes: 0 all as expected, 1 not, 2 wrong usage or a library that cannot be opened at all.
+// Exit codes: 0 all as expected, 1 not, 2 wrong usage or a library that cannot be opened at all, 77 where it does not
+// open and --skip-if-unavailable was given.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ struct Arguments {
   std::vector<std::string> options;
   size_t device = 0;
   uint64_t seed = 1;
-  bool list = false;
+  bool list = false, skip_if_unavailable = false;
 };
 
 void Describe(CLI::App& app, Arguments& a) {
@@ -34,6 +35,7 @@ void Describe(CLI::App& app, Arguments& a) {
   app.add_option("--seed", a.seed, "of random inputs")->capture_default_str();
   app.add_option("--expect", a.expect, "expectations: what it must support, what is known to fail")->check(CLI::ExistingFile);
   app.add_option("--xml", a.xml, "write the results in JUnit's form");
+  app.add_flag("--skip-if-unavailable", a.skip_if_unavailable, "exit 77 where the plugin does not open here, with its reason");
   app.add_flag("--list", a.list, "print each requirement with its cases; exit 1 where one has none");
 }
 
@@ -116,7 +118,9 @@ int Run(const Arguments& a) {
       return Fault("--device " + std::to_string(a.device) + ": it has " + std::to_string(client.devices.size()) + " device(s)");
     }
   } catch (const std::exception& e) {
-    return Fault(a.plugin + ": " + e.what());
+    if (!a.skip_if_unavailable) return Fault(a.plugin + ": " + e.what());
+    std::printf("skipped: %s: %s\n", a.plugin.c_str(), e.what());
+    return 77;
   }
   Expectations expectations;
   if (!a.expect.empty() && !expectations.Read(a.expect, &fault)) return Fault(fault);

@@ -1,5 +1,4 @@
-// Callers that get it wrong: every plugin answers with a code and a text, and goes on. And what a query may
-// do.
+// Hosts that get it wrong, in the arguments of calls and in graphs: a plugin answers with a code and a text, and goes on.
 #include <random>
 
 #include "tools/conformance/target.h"
@@ -7,13 +6,10 @@
 namespace motley::conformance {
 namespace {
 
-class Misuse : public OnDevice {
- protected:
-  const motley_compute* api = client.api;
-  motley_device* device = client.devices.at(GetParam().device);
-  Error err;
-};
-INSTANTIATE_TEST_SUITE_P(Devices, Misuse, testing::ValuesIn(AllDevices()), DeviceName);
+class L0_Arguments : public OnTarget {};
+class L1_Arguments : public OnTarget {};
+class L2_Graphs : public OnTarget {};
+class L3_Binds : public OnTarget {};
 
 // y = a + b.
 TestGraph AddGraph() {
@@ -28,45 +24,7 @@ motley_span NoValues() {
   return {nullptr, 0, sizeof(motley_value), 0};
 }
 
-TEST_P(Misuse, L01_TheQueryAnswersEveryVersionWithItsOwn) {
-  // The host compares; the plugin shows what it is, so that both versions can be printed.
-  const motley_plugin* p = client.plugin;
-  EXPECT_EQ(p->abi_major, MOTLEY_ABI_MAJOR);
-  EXPECT_EQ(p->abi_minor, MOTLEY_ABI_MINOR);
-  EXPECT_GE(p->size, sizeof(motley_plugin));
-  EXPECT_GT(p->name.size, 0u);
-  EXPECT_GT(p->version.size, 0u);
-}
-
-TEST_P(Misuse, L01_OpenRefusesAShortHost) {
-  motley_host host = *TestHost();
-  host.size = 8;
-  motley_instance* instance = nullptr;
-  EXPECT_EQ(client.plugin->open(&host, NoValues(), &instance, &err), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(err.text).find("motley_host.size = 8"), std::string::npos) << err.Text();
-  EXPECT_EQ(client.plugin->open(nullptr, NoValues(), &instance, &err), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_EQ(instance, nullptr);
-}
-
-TEST_P(Misuse, OpenRefusesOptionsThatItsSchemaHasNot) {
-  motley_instance* instance = nullptr;
-  const auto open = [&](const OptionMap& options) {
-    const std::vector<motley_value> values = AbiValues(options);
-    return client.plugin->open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance,
-                               &err);
-  };
-  EXPECT_EQ(open({{"thread", int64_t{1}}}), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(err.text).find("thread"), std::string::npos);
-  const std::string known = client.plugin->name.data == nullptr              ? ""
-                            : std::string(client.plugin->name.data) == "ref" ? "threads"
-                                                                             : "delay_us";
-  EXPECT_EQ(open({{known, std::string("8")}}), MOTLEY_INVALID_ARGUMENT) << "a wrong type";
-  EXPECT_EQ(open({{known, int64_t{-1}}}), MOTLEY_INVALID_ARGUMENT) << "out of its range";
-  EXPECT_NE(std::string(err.text).find(known + " = -1: must be 0.."), std::string::npos) << err.Text();
-  EXPECT_EQ(instance, nullptr);
-}
-
-TEST_P(Misuse, AnUnknownInterfaceIsUnimplemented) {
+TEST_F(L0_Arguments, P7_AnUnknownInterfaceIsUnimplemented) {
   const void* table = &table;
   EXPECT_EQ(client.plugin->get_interface(client.instance, 77, 1, &table), MOTLEY_UNIMPLEMENTED);
   EXPECT_EQ(client.plugin->get_interface(client.instance, MOTLEY_IFACE_COMPUTE, 99, &table),
@@ -75,7 +33,7 @@ TEST_P(Misuse, AnUnknownInterfaceIsUnimplemented) {
             MOTLEY_INVALID_ARGUMENT);
 }
 
-TEST_P(Misuse, NullArguments) {
+TEST_F(L1_Arguments, P23_NullArguments) {
   motley_buffer* buffer = nullptr;
   motley_queue* queue = nullptr;
   motley_fence* fence = nullptr;
@@ -103,11 +61,11 @@ TEST_P(Misuse, NullArguments) {
   api->program_destroy(nullptr);
 }
 
-TEST_P(Misuse, ShortStructsAndReservedFields) {
+TEST_F(L1_Arguments, P23_ShortStructsAndReservedFields) {
   motley_device_info info{};
   info.size = 16;
   EXPECT_EQ(api->device_info(device, &info, &err), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(err.text).find("motley_device_info.size = 16"), std::string::npos) << err.Text();
+  EXPECT_NE(std::string(err.text).find("16"), std::string::npos) << err.Text() << ": a refusal names the value";
 
   TestGraph g = AddGraph();
   motley_program* program = nullptr;
@@ -142,7 +100,7 @@ TEST_P(Misuse, ShortStructsAndReservedFields) {
 }
 
 // A short motley_error gets as much as it has room for.
-TEST_P(Misuse, AShortErrorIsNotOverrun) {
+TEST_F(L0_Arguments, P9_AShortErrorIsNotOverrun) {
   struct {
     motley_error error;
     char behind[16];
@@ -162,14 +120,15 @@ struct Unknown {
   const char* what;
   void (*change)(TestGraph*);
   motley_status code;
+  const char* names = "";  // in the text
 };
 
-TEST_P(Misuse, UnknownAndBrokenGraphsAreRefusedByName) {
+TEST_F(L2_Graphs, P40_UnknownAndBrokenGraphsAreRefusedByName) {
   static constexpr Unknown kCases[] = {
-      {"op 999", [](TestGraph* g) { g->nodes[0].op = 999; }, MOTLEY_UNIMPLEMENTED},
-      {"version 2", [](TestGraph* g) { g->nodes[0].version = 2; }, MOTLEY_UNIMPLEMENTED},
-      {"format 5", [](TestGraph* g) { g->tensors[0].dtype = 5; }, MOTLEY_UNIMPLEMENTED},
-      {"role 9", [](TestGraph* g) { g->tensors[1].role = 9; }, MOTLEY_UNIMPLEMENTED},
+      {"op 999", [](TestGraph* g) { g->nodes[0].op = 999; }, MOTLEY_UNIMPLEMENTED, "999"},
+      {"version 2", [](TestGraph* g) { g->nodes[0].version = 2; }, MOTLEY_UNIMPLEMENTED, "2"},
+      {"format 5", [](TestGraph* g) { g->tensors[0].dtype = 5; }, MOTLEY_UNIMPLEMENTED, "5"},
+      {"role 9", [](TestGraph* g) { g->tensors[1].role = 9; }, MOTLEY_UNIMPLEMENTED, "9"},
       {"rank 7", [](TestGraph* g) { g->tensors[1].rank = 7; }, MOTLEY_INVALID_ARGUMENT},
       {"rank -1", [](TestGraph* g) { g->tensors[1].rank = -1; }, MOTLEY_INVALID_ARGUMENT},
       {"dim 0 is 0", [](TestGraph* g) { g->tensors[1].dims[0] = 0; }, MOTLEY_INVALID_ARGUMENT},
@@ -200,18 +159,19 @@ TEST_P(Misuse, UnknownAndBrokenGraphsAreRefusedByName) {
     Error error;
     EXPECT_EQ(api->compile(device, g.Abi(), NoValues(), &program, &error), c.code)
         << c.what << ": " << error.Text();
-    EXPECT_NE(std::string(error.text).find(c.what), std::string::npos) << c.what << ": " << error.Text();
+    EXPECT_NE(std::string(error.text).find(c.names), std::string::npos) << c.what << ": " << error.Text();
+    EXPECT_NE(error.text[0], 0) << c.what;
     EXPECT_EQ(program, nullptr);
   }
 }
 
-TEST_P(Misuse, UnknownAttributesAreRefusedByName) {
+TEST_F(L2_Graphs, P41_UnknownAttributesAreRefusedByName) {
   for (const auto& [attrs, what] : std::vector<std::pair<std::vector<Attr>, std::string>>{
-           {{{"eps", 1e-5}, {"epsilon", 1e-5}}, "attribute epsilon is unknown"},
-           {{{"eps", int64_t{1}}}, "attribute eps has type 1"},
-           {{{"eps", 1e-5}, {"eps", 1e-5}}, "attribute eps twice"},
-           {{{"eps", std::nan("")}}, "attribute eps is not finite"},
-           {{}, "attribute eps is missing"}}) {
+           {{{"eps", 1e-5}, {"epsilon", 1e-5}}, "epsilon"},
+           {{{"eps", int64_t{1}}}, "eps"},
+           {{{"eps", 1e-5}, {"eps", 1e-5}}, "eps"},
+           {{{"eps", std::nan("")}}, "eps"},
+           {{}, "eps"}}) {
     TestGraph g;
     const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 4}),
                    w = g.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {4}, MOTLEY_LAYOUT_F32);
@@ -224,7 +184,7 @@ TEST_P(Misuse, UnknownAttributesAreRefusedByName) {
   }
 }
 
-TEST_P(Misuse, VerdictsSayWhichNodeAndWhy) {
+TEST_F(L2_Graphs, P42_VerdictsSayWhichNodeAndWhy) {
   TestGraph g = AddGraph();
   const uint32_t y2 = g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 4}, 0, "y2");
   g.Node(static_cast<Op>(999), {0, 1}, {y2});
@@ -235,10 +195,11 @@ TEST_P(Misuse, VerdictsSayWhichNodeAndWhy) {
             MOTLEY_OK)
       << err.Text();
   EXPECT_EQ(verdicts[0].ok, 1u);
-  EXPECT_EQ(verdicts[0].math, MOTLEY_MATH_F32);
+  EXPECT_GE(verdicts[0].math, MOTLEY_MATH_F32);
+  EXPECT_LE(verdicts[0].math, MOTLEY_MATH_FP4);
   EXPECT_EQ(verdicts[1].ok, 0u);
   EXPECT_EQ(verdicts[1].reason, static_cast<uint32_t>(MOTLEY_UNIMPLEMENTED));
-  EXPECT_STREQ(verdicts[1].text, "op 999 is unknown");
+  EXPECT_NE(std::string(verdicts[1].text).find("999"), std::string::npos) << verdicts[1].text;
   EXPECT_EQ(api->supports(device, g.Abi(), at.data(), at.size(),
                           {verdicts.data(), 1, sizeof(motley_verdict), 0}, &err),
             MOTLEY_INVALID_ARGUMENT);
@@ -249,8 +210,8 @@ TEST_P(Misuse, VerdictsSayWhichNodeAndWhy) {
 
 // Random bytes over the arrays of a graph that is right: refused or compiled, never a crash (sanitizers look
 // on).
-TEST_P(Misuse, GarbageGraphsNeverCrash) {
-  std::mt19937 random(11);
+TEST_F(L2_Graphs, P43_GarbageGraphsNeverCrash) {
+  std::mt19937 random(static_cast<uint32_t>(TheTarget().seed));
   int refused = 0;
   for (int trial = 0; trial < 4000; ++trial) {
     TestGraph g;
@@ -292,7 +253,7 @@ TEST_P(Misuse, GarbageGraphsNeverCrash) {
   EXPECT_GT(refused, 2000);
 }
 
-TEST_P(Misuse, KvPagesThatItHasNotAreRefusedBeforeLoad) {
+TEST_F(L2_Graphs, P53_KvPagesThatItHasNotAreRefusedBeforeLoad) {
   motley_kv_plan plan{};
   plan.size = sizeof plan;
   const auto ask = [&](uint32_t kind, uint32_t dtype, uint32_t tokens) {
@@ -309,7 +270,7 @@ TEST_P(Misuse, KvPagesThatItHasNotAreRefusedBeforeLoad) {
   EXPECT_EQ(ask(MOTLEY_KV_GQA, kF16, 0), MOTLEY_INVALID_ARGUMENT);
 }
 
-TEST_P(Misuse, WeightsAreChecked) {
+TEST_F(L2_Graphs, P55_WeightsAreChecked) {
   const std::vector<uint8_t> bytes(34 * 4, 1);
   motley_part part{};
   motley_weight weight{};
@@ -336,7 +297,12 @@ TEST_P(Misuse, WeightsAreChecked) {
     weight.name = Str("blk.0.w");
     plan.size = sizeof plan;
   };
-  const auto ask = [&](uint32_t layout = MOTLEY_LAYOUT_STORED) {
+  TestGraph g;
+  const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 64}), w = g.Tensor(MOTLEY_ROLE_WEIGHT, kQ8_0, {2, 64});
+  g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR}, {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2})});
+  MOTLEY_SETTLE(g);
+  const uint32_t best = g.tensors[w].layout;
+  const auto ask = [&](uint32_t layout) {
     const motley_status status = api->weight_plan(device, &weight, layout, &plan, &err);
     if (status != MOTLEY_OK) {
       EXPECT_NE(std::string(err.text).find("blk.0.w"), std::string::npos) << err.Text();
@@ -344,44 +310,42 @@ TEST_P(Misuse, WeightsAreChecked) {
     return status;
   };
   reset();
-  ASSERT_EQ(ask(), MOTLEY_OK) << err.Text();
+  ASSERT_EQ(ask(best), MOTLEY_OK) << err.Text();
   EXPECT_EQ(ask(MOTLEY_LAYOUT_F32), MOTLEY_UNIMPLEMENTED);
-  EXPECT_EQ(ask(300), MOTLEY_UNIMPLEMENTED);
+  EXPECT_EQ(ask(0xfffffff0u), MOTLEY_UNIMPLEMENTED);
   weight.dims[1] = 63;
-  EXPECT_EQ(ask(), MOTLEY_INVALID_ARGUMENT) << "no whole blocks";
+  EXPECT_EQ(ask(best), MOTLEY_INVALID_ARGUMENT) << "no whole blocks";
   reset();
   weight.dims[0] = 1ll << 62;
-  EXPECT_EQ(ask(), MOTLEY_INVALID_ARGUMENT) << "the size wraps";
+  EXPECT_EQ(ask(best), MOTLEY_INVALID_ARGUMENT) << "the size wraps";
   reset();
   part.src.bytes -= 1;
-  EXPECT_EQ(ask(), MOTLEY_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(best), MOTLEY_INVALID_ARGUMENT);
   reset();
   weight.format = 4;
-  EXPECT_EQ(ask(), MOTLEY_UNIMPLEMENTED) << "an unknown format";
+  EXPECT_EQ(ask(best), MOTLEY_UNIMPLEMENTED) << "an unknown format";
   reset();
   weight.shard_count = 2;
-  EXPECT_EQ(ask(), MOTLEY_UNIMPLEMENTED);
+  EXPECT_EQ(ask(best), MOTLEY_UNIMPLEMENTED);
   reset();
   part.role = 99;
-  EXPECT_EQ(ask(), MOTLEY_UNIMPLEMENTED);
+  EXPECT_EQ(ask(best), MOTLEY_UNIMPLEMENTED);
   reset();
   weight.parts.count = 0;
-  EXPECT_EQ(ask(), MOTLEY_UNIMPLEMENTED);
+  EXPECT_EQ(ask(best), MOTLEY_UNIMPLEMENTED);
 }
 
-TEST_P(Misuse, CopiesOfUnlikeSizesAndBindsOfTooFewSlices) {
-  const motley_slice a = session.Alloc(64), b = session.Alloc(32);
-  EXPECT_EQ(api->copy(session.queue, a, b, nullptr, &err), MOTLEY_INVALID_ARGUMENT);
+TEST_F(L3_Binds, P61_SlicesAndDimsThatDoNotFitAreRefused) {
+  const motley_slice b = session.Alloc(32);
   TestGraph g = AddGraph();
   motley_program* program = session.Compile(g);
   const motley_slice room = session.Alloc(64 * 16);
   std::string text;
   EXPECT_EQ(session.Run(program, {room, room}, {1, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_EQ(text, "2 slices for 3 tensors");
   EXPECT_EQ(session.Run(program, {room, room, b}, {64, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_NE(text.find("bind.slices[2]: y"), std::string::npos) << text;
+  EXPECT_EQ(session.Run(program, {room, room, motley_slice{}}, {1, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
   EXPECT_EQ(session.Run(program, {room, room, room}, {65, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_EQ(text, "dim n_tokens = 65: must be 0..64");
+  EXPECT_NE(text.find("65"), std::string::npos) << text << ": a refusal names the value";
   EXPECT_EQ(session.Run(program, {room, room, room}, {1, 1, 0, 1}, &text), MOTLEY_INVALID_ARGUMENT);
   EXPECT_EQ(session.Run(program, {room, room, room}, {64, 1, 0, 1, 2}, &text), MOTLEY_OK) << text;
 }
