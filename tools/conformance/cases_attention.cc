@@ -85,6 +85,32 @@ TEST_F(L2_Attention, P49_ByHand) {
   EXPECT_NEAR(y[1], 5.0, 1e-6);  // (2 * 3 + 1 * 9) / 3
 }
 
+// Scores of 2000 and 1000: e to either is beyond every float.
+TEST_F(L2_Attention, P49_ScoresWhoseExponentialOverflows) {
+  AttentionConfig c;
+  c.n_heads = c.n_kv_heads = 1;
+  c.head_dim = c.v_dim = 1;
+  c.rotary_dim = 0;
+  c.scale = 1;
+  MOTLEY_ATTENTION(c);
+  AttentionRig rig(session, c);
+  rig.MapPages(0, 3);
+  AttentionStepData d;
+  d.q = {2000, 2000};
+  d.k = {1, 0.5f};
+  d.v = {3, 9};
+  d.position = {0, 1};
+  d.slot = rig.Slots(0, 0, 2);
+  d.row_start = {0, 2};
+  d.kv_len = {2};
+  d.seq_row = {0};
+  std::vector<float> y;
+  std::string text;
+  ASSERT_EQ(rig.Step(d, &y, &text), MOTLEY_OK) << text;
+  EXPECT_EQ(y[0], 3.0f);
+  EXPECT_EQ(y[1], 3.0f);
+}
+
 TEST_F(L2_Attention, P49_EqualsPlainArithmetic) {
   for (const int64_t style : {0, 1}) {
     for (const bool norms : {false, true}) {
@@ -99,6 +125,7 @@ TEST_F(L2_Attention, P49_EqualsPlainArithmetic) {
       if (norms) {
         c.q_norm = Wave(8, 0.9, 1);
         c.k_norm = Wave(8, 0.7, 2);
+        c.eps = 0.05;  // large enough to be missed
       }
       AttentionRig rig(session, c);
       rig.MapPages(0, 29, -2);

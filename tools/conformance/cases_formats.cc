@@ -187,13 +187,21 @@ TEST_P(L2_Formats, P54_ScaleOfTheWeightMultipliesEmbeddings) {
 
 TEST_P(L2_Formats, P51_NanInOneRowStaysThere) {
   FIND_LAYOUT(layout, LinearGraph(format(), MOTLEY_LAYOUT_STORED), nullptr);
-  std::vector<float> x = Activations(3 * kIn, "x");
+  const std::vector<float> x = Activations(3 * kIn, "x");
   const std::vector<float> clean = RunLinear(x, layout);
-  x[kIn + 100] = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> y = RunLinear(x, layout);
-  EXPECT_EQ(std::memcmp(y.data(), clean.data(), kOut * sizeof(float)), 0);
-  EXPECT_EQ(std::memcmp(y.data() + 2 * kOut, clean.data() + 2 * kOut, kOut * sizeof(float)), 0);
-  for (int64_t n = 0; n < kOut; ++n) EXPECT_TRUE(std::isnan(y[static_cast<size_t>(kOut + n)])) << n;
+  for (const int64_t bad : {int64_t{0}, kIn + 100}) {
+    std::vector<float> broken = x;
+    broken[static_cast<size_t>(bad)] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> y = RunLinear(broken, layout);
+    for (int64_t row = 0; row < 3; ++row) {
+      const float *got = &y[static_cast<size_t>(row * kOut)], *before = &clean[static_cast<size_t>(row * kOut)];
+      if (row != bad / kIn) {
+        EXPECT_EQ(std::memcmp(got, before, kOut * sizeof(float)), 0) << "row " << row << ", NaN at " << bad;
+        continue;
+      }
+      for (int64_t n = 0; n < kOut; ++n) EXPECT_TRUE(std::isnan(got[n])) << n;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, L2_Formats, testing::ValuesIn(WeightFormats()),
