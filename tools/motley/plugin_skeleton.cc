@@ -24,9 +24,9 @@ struct TemplateFile {
 };
 // "gitignore" without its dot: it is not to work on the source tree, nor to be missed by who lists the folder.
 constexpr TemplateFile kFiles[] = {{"CMakeLists.txt", "CMakeLists.txt"}, {"README.md", "README.md"},
-                                   {"device.cc", "device.cc"},           {"device.h", "device.h"},
-                                   {"gitignore", ".gitignore"},          {"ops.cc", "ops.cc"},
-                                   {"plugin.cc", "plugin.cc"}};
+                                   {"conformance.txt", "conformance.txt"}, {"device.cc", "device.cc"},
+                                   {"device.h", "device.h"},             {"gitignore", ".gitignore"},
+                                   {"ops.cc", "ops.cc"},                 {"plugin.cc", "plugin.cc"}};
 
 // The targets that CMake makes itself, and that no library may be called.
 constexpr std::array<std::string_view, 10> kCMakeTargets = {
