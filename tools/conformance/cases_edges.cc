@@ -34,7 +34,7 @@ class Elementwise {
     };
     std::vector<motley_slice> slices = {upload(a)};
     std::vector<uint8_t> weight(b.size() * sizeof(float));
-    std::memcpy(weight.data(), b.data(), weight.size());
+    if (!b.empty()) std::memcpy(weight.data(), b.data(), weight.size());
     slices.push_back(graph.tensors[1].role == MOTLEY_ROLE_WEIGHT ? session_.LoadWeight(weight, kF32, {width_}, MOTLEY_LAYOUT_F32) : upload(b));
     slices.push_back(session_.Upload(std::vector<float>(room, -7.0f)));
     const int64_t rows = static_cast<int64_t>(a.size()) / width_;

@@ -131,11 +131,9 @@ Status AppendContainer(Budget& budget, const Value& value, Text* out) {
   }
 }
 
-}  // namespace
-
-Status AppendRepr(Budget& budget, const Value& value, Text* out) {
-  MOTLEY_RETURN_IF_ERROR(budget.Step());
-  const size_t before = out->size();
+// What holds no other values. A function of its own, never inlined: AppendRepr calls itself, and its frame must be small
+// enough for the deepest nesting, under sanitizers too.
+[[gnu::noinline]] void AppendLeaf(Budget& budget, const Value& value, Text* out) {
   switch (value.type()) {
     case Type::kMissing:
     case Type::kUndefined: out->Append("Undefined", false); break;
@@ -159,13 +157,27 @@ Status AppendRepr(Budget& budget, const Value& value, Text* out) {
     case Type::kLoop: out->Append(LoopRepr(), false); break;
     case Type::kCycler: out->Append("<Cycler>", false); break;
     case Type::kJoiner: out->Append("<Joiner>", false); break;
-    default: {
-      budget.notes.list_printed = budget.notes.list_printed || value.watched();
-      const Nesting nesting(budget);
-      MOTLEY_RETURN_IF_ERROR(nesting.status());
-      return AppendContainer(budget, value, out);
-    }
+    default: break;
   }
+}
+
+bool HoldsValues(Type type) {
+  return type == Type::kList || type == Type::kTuple || type == Type::kDict || type == Type::kView ||
+         type == Type::kNamespace;
+}
+
+}  // namespace
+
+Status AppendRepr(Budget& budget, const Value& value, Text* out) {
+  MOTLEY_RETURN_IF_ERROR(budget.Step());
+  if (HoldsValues(value.type())) {
+    budget.notes.list_printed = budget.notes.list_printed || value.watched();
+    const Nesting nesting(budget);
+    MOTLEY_RETURN_IF_ERROR(nesting.status());
+    return AppendContainer(budget, value, out);
+  }
+  const size_t before = out->size();
+  AppendLeaf(budget, value, out);
   return budget.Bytes(out->size() - before);
 }
 
