@@ -80,17 +80,18 @@ inline TestGraph AttentionGraph(const AttentionConfig& c, const motley_kv_plan& 
 inline Refusal AttentionRefusal(Session& session, const AttentionConfig& c) {
   motley_kv_plan plan;
   Refusal refusal;
-  refusal.code = session.TryKvPlan(c.kv_format, static_cast<uint32_t>(c.page_tokens), static_cast<uint32_t>(c.n_kv_heads),
-                                   static_cast<uint32_t>(c.head_dim), static_cast<uint32_t>(c.v_dim), &plan, &refusal.text);
+  refusal.code = session.TryKvPlan(c.kv_format, static_cast<uint32_t>(c.page_tokens),
+                                   static_cast<uint32_t>(c.n_kv_heads), static_cast<uint32_t>(c.head_dim),
+                                   static_cast<uint32_t>(c.v_dim), &plan, &refusal.text);
   if (refusal.code != MOTLEY_OK) return refusal;
   TestGraph graph = AttentionGraph(c, plan);
   return session.Settle(graph);
 }
-#define MOTLEY_ATTENTION(config)                                                                      \
-  if (const Refusal refusal = AttentionRefusal(session, config); refusal.code != MOTLEY_OK) {         \
-    ASSERT_EQ(refusal.code, MOTLEY_UNIMPLEMENTED) << refusal.text;                                    \
-    ASSERT_FALSE(refusal.text.empty()) << "a refusal has a reason";                                   \
-    MOTLEY_UNSUPPORTED(refusal.text);                                                                 \
+#define MOTLEY_ATTENTION(config)                                                              \
+  if (const Refusal refusal = AttentionRefusal(session, config); refusal.code != MOTLEY_OK) { \
+    ASSERT_EQ(refusal.code, MOTLEY_UNIMPLEMENTED) << refusal.text;                            \
+    ASSERT_FALSE(refusal.text.empty()) << "a refusal has a reason";                           \
+    MOTLEY_UNSUPPORTED(refusal.text);                                                         \
   }
 
 class AttentionRig {

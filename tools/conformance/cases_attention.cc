@@ -58,57 +58,32 @@ std::vector<float> RunAll(AttentionRig& rig, const std::vector<float>& q, const 
   return all;
 }
 
-// Two positions, one head of one dim, no rotation, scale 1: weights 1, then e^ln2 : e^0 = 2 : 1.
-TEST_F(L2_Attention, P49_ByHand) {
+// One head of one dim, no rotation, scale 1.
+AttentionConfig OneNumber() {
   AttentionConfig c;
   c.n_heads = c.n_kv_heads = 1;
   c.head_dim = c.v_dim = 1;
   c.rotary_dim = 0;
   c.scale = 1;
-  MOTLEY_ATTENTION(c);
-  AttentionRig rig(session, c);
+  return c;
+}
+
+// Weights 1, then e^ln2 : e^0 = 2 : 1.
+TEST_F(L2_Attention, P49_ByHand) {
+  MOTLEY_ATTENTION(OneNumber());
+  AttentionRig rig(session, OneNumber());
   rig.MapPages(0, 3);
-  AttentionStepData d;
-  const float ln2 = 0.6931471805599453f;
-  d.q = {1, 1};
-  d.k = {ln2, 0};
-  d.v = {3, 9};
-  d.position = {0, 1};
-  d.slot = rig.Slots(0, 0, 2);
-  d.row_start = {0, 2};
-  d.kv_len = {2};
-  d.seq_row = {0};
-  std::vector<float> y;
-  std::string text;
-  ASSERT_EQ(rig.Step(d, &y, &text), MOTLEY_OK) << text;
+  const std::vector<float> y = RunAll(rig, {1, 1}, {0.6931471805599453f, 0}, {3, 9}, 2, 2);
   EXPECT_EQ(y[0], 3.0f);
   EXPECT_NEAR(y[1], 5.0, 1e-6);  // (2 * 3 + 1 * 9) / 3
 }
 
 // Scores of 2000 and 1000: e to either is beyond every float.
 TEST_F(L2_Attention, P49_ScoresWhoseExponentialOverflows) {
-  AttentionConfig c;
-  c.n_heads = c.n_kv_heads = 1;
-  c.head_dim = c.v_dim = 1;
-  c.rotary_dim = 0;
-  c.scale = 1;
-  MOTLEY_ATTENTION(c);
-  AttentionRig rig(session, c);
+  MOTLEY_ATTENTION(OneNumber());
+  AttentionRig rig(session, OneNumber());
   rig.MapPages(0, 3);
-  AttentionStepData d;
-  d.q = {2000, 2000};
-  d.k = {1, 0.5f};
-  d.v = {3, 9};
-  d.position = {0, 1};
-  d.slot = rig.Slots(0, 0, 2);
-  d.row_start = {0, 2};
-  d.kv_len = {2};
-  d.seq_row = {0};
-  std::vector<float> y;
-  std::string text;
-  ASSERT_EQ(rig.Step(d, &y, &text), MOTLEY_OK) << text;
-  EXPECT_EQ(y[0], 3.0f);
-  EXPECT_EQ(y[1], 3.0f);
+  EXPECT_EQ(RunAll(rig, {2000, 2000}, {1, 0.5f}, {3, 9}, 2, 2), (std::vector<float>{3, 3}));
 }
 
 TEST_F(L2_Attention, P49_EqualsPlainArithmetic) {

@@ -37,7 +37,8 @@ TEST_F(L1_Devices, P21_TheySayWhatTheyAre) {
     EXPECT_GE(info.kind, MOTLEY_DEVICE_CPU);
     EXPECT_LE(info.kind, MOTLEY_DEVICE_TEST);
     ASSERT_GT(info.name.size, 0u);
-    EXPECT_TRUE(names.insert(std::string(info.name.data, info.name.size)).second) << "two devices of one name";
+    EXPECT_TRUE(names.insert(std::string(info.name.data, info.name.size)).second)
+        << "two devices of one name";
     EXPECT_GT(info.pool.size, 0u);
     EXPECT_GT(info.alignment, 0u);
     EXPECT_LE(info.alignment, 256u);
@@ -81,11 +82,15 @@ TEST_F(L1_Buffers, P25_P36_SlicesOutsideTheirBufferAreRefused) {
   ASSERT_EQ(api->fence_create(client.instance, 0, &fence, &err), MOTLEY_OK);
   const motley_point point = {fence, 1};
   const motley_sync sync = {{nullptr, 0, sizeof point, 0}, {&point, 1, sizeof point, 0}};
-  for (const motley_slice bad : {motley_slice{good.buffer, 0, 65}, motley_slice{good.buffer, 1, 64}, motley_slice{good.buffer, 65, 0},
-                                 motley_slice{good.buffer, ~0ull, 1}, motley_slice{good.buffer, 8, ~0ull}, motley_slice{nullptr, 0, 4}}) {
-    EXPECT_EQ(api->write(session.queue, bad, room.data(), &sync, &err), MOTLEY_INVALID_ARGUMENT) << bad.offset << " " << bad.bytes;
-    EXPECT_EQ(api->read(session.queue, room.data(), bad, &sync, &err), MOTLEY_INVALID_ARGUMENT) << bad.offset << " " << bad.bytes;
-    EXPECT_EQ(api->copy(session.queue, good, bad, &sync, &err), MOTLEY_INVALID_ARGUMENT) << bad.offset << " " << bad.bytes;
+  for (const motley_slice bad : {motley_slice{good.buffer, 0, 65}, motley_slice{good.buffer, 1, 64},
+                                 motley_slice{good.buffer, 65, 0}, motley_slice{good.buffer, ~0ull, 1},
+                                 motley_slice{good.buffer, 8, ~0ull}, motley_slice{nullptr, 0, 4}}) {
+    EXPECT_EQ(api->write(session.queue, bad, room.data(), &sync, &err), MOTLEY_INVALID_ARGUMENT)
+        << bad.offset << " " << bad.bytes;
+    EXPECT_EQ(api->read(session.queue, room.data(), bad, &sync, &err), MOTLEY_INVALID_ARGUMENT)
+        << bad.offset << " " << bad.bytes;
+    EXPECT_EQ(api->copy(session.queue, good, bad, &sync, &err), MOTLEY_INVALID_ARGUMENT)
+        << bad.offset << " " << bad.bytes;
   }
   EXPECT_EQ(session.Download<uint8_t>(good), bytes);
   EXPECT_EQ(room, std::vector<uint8_t>(128, 3));
@@ -97,13 +102,15 @@ TEST_F(L1_Buffers, P25_P36_SlicesOutsideTheirBufferAreRefused) {
 
 TEST_F(L1_Buffers, P26_CopiesMoveBytesOfOneSize) {
   const motley_slice a = session.Upload(Ramp(100)), b = session.Upload(std::vector<uint8_t>(120, 5));
-  ASSERT_EQ(api->copy(session.queue, {b.buffer, 10, 50}, {a.buffer, 3, 50}, session.Next(), &err), MOTLEY_OK) << err.Text();
+  ASSERT_EQ(api->copy(session.queue, {b.buffer, 10, 50}, {a.buffer, 3, 50}, session.Next(), &err), MOTLEY_OK)
+      << err.Text();
   ASSERT_EQ(session.Wait(), MOTLEY_OK);
   std::vector<uint8_t> expected(120, 5);
   const std::vector<uint8_t> from = Ramp(100);
   std::copy(from.begin() + 3, from.begin() + 53, expected.begin() + 10);
   EXPECT_EQ(session.Download<uint8_t>(b), expected);
-  EXPECT_EQ(api->copy(session.queue, {b.buffer, 0, 40}, {a.buffer, 0, 41}, nullptr, &err), MOTLEY_INVALID_ARGUMENT);
+  EXPECT_EQ(api->copy(session.queue, {b.buffer, 0, 40}, {a.buffer, 0, 41}, nullptr, &err),
+            MOTLEY_INVALID_ARGUMENT);
 }
 
 TEST_F(L1_Buffers, P27_MappedWhereThatIsFree) {
@@ -161,6 +168,33 @@ TEST_F(L1_Buffers, P28_P29_ImportsAreReadOnlyAndReleasedOnce) {
   broken.range.reserved = 1;
   EXPECT_EQ(api->buffer_import(device, &broken.range, &buffer, &err), MOTLEY_INVALID_ARGUMENT);
   EXPECT_EQ(broken.released, 1);
+}
+
+TEST_F(L1_Buffers, P29_AWeightsRangeIsReleasedOnce) {
+  const std::vector<uint8_t> bytes = Ramp(32);
+  CountedRange counted(bytes);
+  motley_part part{};
+  part.role = MOTLEY_PART_DATA;
+  part.dtype = kF32;
+  part.expert = -1;
+  part.rank = 1;
+  part.dims[0] = 8;
+  part.src = counted.range;
+  motley_weight weight{};
+  weight.size = sizeof weight;
+  weight.format = kF32;
+  weight.rank = 1;
+  weight.dims[0] = 8;
+  weight.parts = {&part, 1, sizeof part, 0};
+  const motley_slice dst = session.Alloc(32, MOTLEY_USAGE_WEIGHTS);
+  const auto load = [&](uint32_t layout) {
+    return api->weight_load(session.queue, &weight, layout, ~0u, dst, session.Next(), &err);
+  };
+  ASSERT_EQ(load(MOTLEY_LAYOUT_F32), MOTLEY_OK) << err.Text();
+  ASSERT_EQ(session.Wait(), MOTLEY_OK);
+  EXPECT_EQ(counted.released, 1);
+  EXPECT_NE(load(0xfffffff0u), MOTLEY_OK) << "no such layout";
+  EXPECT_EQ(counted.released, 2);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ TEST_F(L4_End, P80_OutOfMemoryIsAnError) {
   ASSERT_EQ(api->device_memory(device, &total, &free_bytes, &err), MOTLEY_OK);
   motley_buffer* buffer = nullptr;
   for (const uint64_t bytes : {total + (1ull << 40), 1ull << 62, ~0ull}) {
-    EXPECT_EQ(api->buffer_alloc(device, bytes, MOTLEY_USAGE_WORK, &buffer, &err), MOTLEY_RESOURCE_EXHAUSTED) << err.Text();
+    EXPECT_EQ(api->buffer_alloc(device, bytes, MOTLEY_USAGE_WORK, &buffer, &err), MOTLEY_RESOURCE_EXHAUSTED)
+        << err.Text();
     EXPECT_NE(err.text[0], 0);
     EXPECT_EQ(buffer, nullptr);
   }
@@ -48,7 +49,8 @@ TEST_F(L4_End, P82_CloseIsLastAndComplete) {
   const motley_plugin& plugin = *client.plugin;
   const std::vector<motley_value> values = AbiValues(TheTarget().options);
   motley_instance* instance = nullptr;
-  ASSERT_EQ(plugin.open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance, &err), MOTLEY_OK);
+  ASSERT_EQ(plugin.open(TestHost(), {values.data(), values.size(), sizeof(motley_value), 0}, &instance, &err),
+            MOTLEY_OK);
   motley_device* first = nullptr;
   uint32_t count = 0;
   ASSERT_EQ(api->devices(instance, &first, 1, &count), MOTLEY_OK);
@@ -99,16 +101,18 @@ TEST_F(L4_Speed, P84_LinearAgainstTheDevicesClaim) {
     TestGraph g;
     const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, kIn}, 0, "x");
     const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, format, {kOut, kIn}, 0, "w");
-    g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR}, {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, kOut}, 0, "y")});
+    g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR},
+           {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, kOut}, 0, "y")});
     MOTLEY_SETTLE(g);
     const plugin::FormatRow& row = *plugin::FindFormatRow(format);
     std::vector<uint8_t> bytes;
     const std::vector<uint8_t> some = RandomWeights(row, 64 * kIn);
-    while (bytes.size() < plugin::RowBytes(row, kIn) * kOut) bytes.insert(bytes.end(), some.begin(), some.end());
+    while (bytes.size() < plugin::RowBytes(row, kIn) * kOut)
+      bytes.insert(bytes.end(), some.begin(), some.end());
     motley_program* program = session.Compile(g);
-    const std::vector<motley_slice> slices = {session.Upload(std::vector<float>(64 * kIn, 0.5f)),
-                                              session.LoadWeight(bytes, format, {kOut, kIn}, g.tensors[w].layout),
-                                              session.Alloc(64 * kOut * 4)};
+    const std::vector<motley_slice> slices = {
+        session.Upload(std::vector<float>(64 * kIn, 0.5f)),
+        session.LoadWeight(bytes, format, {kOut, kIn}, g.tensors[w].layout), session.Alloc(64 * kOut * 4)};
     double best = 1e9;
     for (int run = 0; run < 4; ++run) {
       const auto start = std::chrono::steady_clock::now();
@@ -118,7 +122,9 @@ TEST_F(L4_Speed, P84_LinearAgainstTheDevicesClaim) {
     }
     const double rate = static_cast<double>(bytes.size()) / best;
     std::printf("speed: linear %s, 1 row: %.2f GB/s of weights", row.name, rate / 1e9);
-    if (info.mem_bytes_per_s > 0) std::printf(", %.0f %% of the %.1f GB/s it claims", 100 * rate / info.mem_bytes_per_s, info.mem_bytes_per_s / 1e9);
+    if (info.mem_bytes_per_s > 0)
+      std::printf(", %.0f %% of the %.1f GB/s it claims", 100 * rate / info.mem_bytes_per_s,
+                  info.mem_bytes_per_s / 1e9);
     std::printf("\n");
     EXPECT_GT(rate, 0);
   }

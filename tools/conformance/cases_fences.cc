@@ -33,7 +33,8 @@ struct Points {
   motley_point wait, signal;
   motley_sync sync;
   Points(motley_point w, motley_point s) : wait(w), signal(s) {
-    sync = {{&wait, w.fence ? 1u : 0u, sizeof(motley_point), 0}, {&signal, s.fence ? 1u : 0u, sizeof(motley_point), 0}};
+    sync = {{&wait, w.fence ? 1u : 0u, sizeof(motley_point), 0},
+            {&signal, s.fence ? 1u : 0u, sizeof(motley_point), 0}};
   }
 };
 

@@ -1,12 +1,12 @@
-// Every format of weights through linear and embed, against double arithmetic over the values that the format's
-// definition gives (motley/dequant.hpp).
+// Every format of weights through linear and embed, against double arithmetic over the values that the
+// format's definition gives (motley/dequant.hpp).
 #include <motley/dequant.hpp>
 
 #include <cmath>
 #include <limits>
 
-#include "tools/conformance/target.h"
 #include "tools/conformance/random.h"
+#include "tools/conformance/target.h"
 
 namespace motley::conformance {
 namespace {
@@ -96,7 +96,8 @@ class L2_Formats : public OnTargetOf<testing::TestWithParam<FormatRow>> {
   const FormatRow& format() const { return GetParam(); }
   uint32_t id() const { return format().id; }
 
-  // The best layout of the node's weight in which the device takes this weight; NONE and why where it takes none.
+  // The best layout of the node's weight in which the device takes this weight; NONE and why where it takes
+  // none.
   uint32_t FindLayout(const motley_verdict& verdict, const float* scale, std::string* why) {
     *why = verdict.text;
     if (!verdict.ok) return MOTLEY_LAYOUT_NONE;
@@ -108,15 +109,16 @@ class L2_Formats : public OnTargetOf<testing::TestWithParam<FormatRow>> {
   }
 
   // [tokens, width] of the program's output.
-  std::vector<float> RunProgram(TestGraph graph, uint32_t layout, const std::vector<uint8_t>& in, int64_t tokens, int64_t width,
-                         const float* scale) {
+  std::vector<float> RunProgram(TestGraph graph, uint32_t layout, const std::vector<uint8_t>& in,
+                                int64_t tokens, int64_t width, const float* scale) {
     motley_program* program = session.Compile(graph);
     const motley_slice w = session.LoadWeight(bytes, id(), {kOut, kIn}, layout, scale);
     std::vector<uint8_t> padded = in;
     padded.resize(static_cast<size_t>(kMaxTokens * (graph.tensors[0].rank == 1 ? 4 : kIn * 4)));
     const motley_slice y = session.Alloc(static_cast<uint64_t>(kMaxTokens * width) * sizeof(float));
     std::string text;
-    EXPECT_EQ(session.Run(program, {session.Upload(padded), w, y}, {tokens, 1, 0, 1, 2}, &text), MOTLEY_OK) << text;
+    EXPECT_EQ(session.Run(program, {session.Upload(padded), w, y}, {tokens, 1, 0, 1, 2}, &text), MOTLEY_OK)
+        << text;
     std::vector<float> values(static_cast<size_t>(tokens * width));
     session.Read(values.data(), {y.buffer, y.offset, values.size() * sizeof(float)});
     return values;
@@ -124,22 +126,23 @@ class L2_Formats : public OnTargetOf<testing::TestWithParam<FormatRow>> {
   std::vector<float> RunLinear(const std::vector<float>& x, uint32_t layout, const float* scale = nullptr) {
     std::vector<uint8_t> in(x.size() * sizeof(float));
     std::memcpy(in.data(), x.data(), in.size());
-    return RunProgram(LinearGraph(format(), layout), layout, in, static_cast<int64_t>(x.size()) / kIn, kOut, scale);
+    return RunProgram(LinearGraph(format(), layout), layout, in, static_cast<int64_t>(x.size()) / kIn, kOut,
+                      scale);
   }
 
-  std::vector<uint8_t> bytes = RandomWeights(format(), kOut * kIn);
+  std::vector<uint8_t> bytes = RandomWeights(format(), kOut* kIn);
 };
 
-#define FIND_LAYOUT(layout, graph, scale)                                                           \
-  std::string why;                                                                                  \
-  TestGraph asked = graph;                                                                          \
-  const motley_verdict verdict = session.Judge(asked);                                              \
-  const double tolerance = ToleranceOf(verdict.math);                                               \
-  static_cast<void>(tolerance);                                                                     \
-  const uint32_t layout = FindLayout(verdict, scale, &why);                                         \
-  if (layout == MOTLEY_LAYOUT_NONE) {                                                               \
-    EXPECT_FALSE(why.empty()) << "a refusal has a reason";                                          \
-    MOTLEY_UNSUPPORTED(why);                                                                        \
+#define FIND_LAYOUT(layout, graph, scale)                   \
+  std::string why;                                          \
+  TestGraph asked = graph;                                  \
+  const motley_verdict verdict = session.Judge(asked);      \
+  const double tolerance = ToleranceOf(verdict.math);       \
+  static_cast<void>(tolerance);                             \
+  const uint32_t layout = FindLayout(verdict, scale, &why); \
+  if (layout == MOTLEY_LAYOUT_NONE) {                       \
+    EXPECT_FALSE(why.empty()) << "a refusal has a reason";  \
+    MOTLEY_UNSUPPORTED(why);                                \
   }
 
 TEST_P(L2_Formats, P44_LinearIsNearDoubleArithmetic) {
@@ -152,7 +155,8 @@ TEST_P(L2_Formats, P44_LinearIsNearDoubleArithmetic) {
     EXPECT_LE(Nmse(y, Product(x, w, 1)), tolerance) << tokens << " tokens";
     if (first.empty()) first = y;
     if (!Has(MOTLEY_FEATURE_ROW_INVARIANT)) continue;
-    EXPECT_EQ(std::memcmp(first.data(), y.data(), first.size() * sizeof(float)), 0) << "bits change with the batch";
+    EXPECT_EQ(std::memcmp(first.data(), y.data(), first.size() * sizeof(float)), 0)
+        << "bits change with the batch";
   }
 }
 
@@ -182,7 +186,8 @@ TEST_P(L2_Formats, P54_ScaleOfTheWeightMultipliesEmbeddings) {
   FIND_LAYOUT(layout, EmbedGraph(format(), MOTLEY_LAYOUT_STORED), &scale);
   const std::vector<float> w = Values(bytes, format(), kOut * kIn);
   const std::vector<float> y = RunProgram(EmbedGraph(format(), layout), layout, {7, 0, 0, 0}, 1, kIn, &scale);
-  for (int64_t i = 0; i < kIn; ++i) ASSERT_EQ(y[static_cast<size_t>(i)], w[static_cast<size_t>(7 * kIn + i)] * scale);
+  for (int64_t i = 0; i < kIn; ++i)
+    ASSERT_EQ(y[static_cast<size_t>(i)], w[static_cast<size_t>(7 * kIn + i)] * scale);
 }
 
 TEST_P(L2_Formats, P51_NanInOneRowStaysThere) {
@@ -194,7 +199,8 @@ TEST_P(L2_Formats, P51_NanInOneRowStaysThere) {
     broken[static_cast<size_t>(bad)] = std::numeric_limits<float>::quiet_NaN();
     const std::vector<float> y = RunLinear(broken, layout);
     for (int64_t row = 0; row < 3; ++row) {
-      const float *got = &y[static_cast<size_t>(row * kOut)], *before = &clean[static_cast<size_t>(row * kOut)];
+      const float *got = &y[static_cast<size_t>(row * kOut)],
+                  *before = &clean[static_cast<size_t>(row * kOut)];
       if (row != bad / kIn) {
         EXPECT_EQ(std::memcmp(got, before, kOut * sizeof(float)), 0) << "row " << row << ", NaN at " << bad;
         continue;
@@ -204,8 +210,18 @@ TEST_P(L2_Formats, P51_NanInOneRowStaysThere) {
   }
 }
 
+TEST_P(L2_Formats, P58_PackedBytesAreAFunctionOfTheirContent) {
+  FIND_LAYOUT(layout, LinearGraph(format(), MOTLEY_LAYOUT_STORED), nullptr);
+  const std::vector<uint8_t> again = bytes;
+  const motley_slice first = session.LoadWeight(bytes, id(), {kOut, kIn}, layout);
+  const motley_slice second = session.LoadWeight(again, id(), {kOut, kIn}, layout);
+  EXPECT_EQ(session.Download<uint8_t>(first), session.Download<uint8_t>(second));
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, L2_Formats, testing::ValuesIn(WeightFormats()),
-                         [](const testing::TestParamInfo<FormatRow>& info) { return std::string(info.param.name); });
+                         [](const testing::TestParamInfo<FormatRow>& info) {
+                           return std::string(info.param.name);
+                         });
 
 }  // namespace
 }  // namespace motley::conformance

@@ -1,4 +1,5 @@
-// Hosts that get it wrong, in the arguments of calls and in graphs: a plugin answers with a code and a text, and goes on.
+// Hosts that get it wrong, in the arguments of calls and in graphs: a plugin answers with a code and a text,
+// and goes on.
 #include <random>
 
 #include "tools/conformance/target.h"
@@ -65,7 +66,8 @@ TEST_F(L1_Arguments, P23_ShortStructsAndReservedFields) {
   motley_device_info info{};
   info.size = 16;
   EXPECT_EQ(api->device_info(device, &info, &err), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(err.text).find("16"), std::string::npos) << err.Text() << ": a refusal names the value";
+  EXPECT_NE(std::string(err.text).find("16"), std::string::npos)
+      << err.Text() << ": a refusal names the value";
 
   TestGraph g = AddGraph();
   motley_program* program = nullptr;
@@ -166,12 +168,12 @@ TEST_F(L2_Graphs, P40_UnknownAndBrokenGraphsAreRefusedByName) {
 }
 
 TEST_F(L2_Graphs, P41_UnknownAttributesAreRefusedByName) {
-  for (const auto& [attrs, what] : std::vector<std::pair<std::vector<Attr>, std::string>>{
-           {{{"eps", 1e-5}, {"epsilon", 1e-5}}, "epsilon"},
-           {{{"eps", int64_t{1}}}, "eps"},
-           {{{"eps", 1e-5}, {"eps", 1e-5}}, "eps"},
-           {{{"eps", std::nan("")}}, "eps"},
-           {{}, "eps"}}) {
+  for (const auto& [attrs, what] :
+       std::vector<std::pair<std::vector<Attr>, std::string>>{{{{"eps", 1e-5}, {"epsilon", 1e-5}}, "epsilon"},
+                                                              {{{"eps", int64_t{1}}}, "eps"},
+                                                              {{{"eps", 1e-5}, {"eps", 1e-5}}, "eps"},
+                                                              {{{"eps", std::nan("")}}, "eps"},
+                                                              {{}, "eps"}}) {
     TestGraph g;
     const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 4}),
                    w = g.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {4}, MOTLEY_LAYOUT_F32);
@@ -299,7 +301,8 @@ TEST_F(L2_Graphs, P55_WeightsAreChecked) {
     plan.size = sizeof plan;
   };
   TestGraph g;
-  const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 64}), w = g.Tensor(MOTLEY_ROLE_WEIGHT, kQ8_0, {2, 64});
+  const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 64}),
+                 w = g.Tensor(MOTLEY_ROLE_WEIGHT, kQ8_0, {2, 64});
   g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR}, {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2})});
   MOTLEY_SETTLE(g);
   const uint32_t best = g.tensors[w].layout;
@@ -344,7 +347,8 @@ TEST_F(L3_Binds, P61_SlicesAndDimsThatDoNotFitAreRefused) {
   std::string text;
   EXPECT_EQ(session.Run(program, {room, room}, {1, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
   EXPECT_EQ(session.Run(program, {room, room, b}, {64, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
-  EXPECT_EQ(session.Run(program, {room, room, motley_slice{}}, {1, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
+  EXPECT_EQ(session.Run(program, {room, room, motley_slice{}}, {1, 1, 0, 1, 2}, &text),
+            MOTLEY_INVALID_ARGUMENT);
   EXPECT_EQ(session.Run(program, {room, room, room}, {65, 1, 0, 1, 2}, &text), MOTLEY_INVALID_ARGUMENT);
   EXPECT_NE(text.find("65"), std::string::npos) << text << ": a refusal names the value";
   EXPECT_EQ(session.Run(program, {room, room, room}, {1, 1, 0, 1}, &text), MOTLEY_INVALID_ARGUMENT);

@@ -1,12 +1,13 @@
 // Each format of KV pages x grouped heads x head dims x page sizes, against attention without a cache
-// in double arithmetic: what the format loses, and no more. The tolerances are those of plugin_api/spec/formats.md.
+// in double arithmetic: what the format loses, and no more. The tolerances are those of
+// plugin_api/spec/formats.md.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "tools/conformance/attention_rig.h"
-#include "tools/conformance/target.h"
 #include "tools/conformance/random.h"
+#include "tools/conformance/target.h"
 
 namespace motley::conformance {
 namespace {
@@ -19,9 +20,12 @@ struct KvFormat {
 };
 constexpr uint32_t kQ4_0 = 2;
 constexpr KvFormat kKvFormats[] = {
-    {"F32", kF32, 1, 1e-9}, {"F16", kF16, 1, 1e-6}, {"BF16", kBF16, 1, 5e-5}, {"Q8_0", kQ8_0, 32, 2e-4}, {"Q4_0", kQ4_0, 32, 5e-2},
+    {"F32", kF32, 1, 1e-9},    {"F16", kF16, 1, 1e-6},    {"BF16", kBF16, 1, 5e-5},
+    {"Q8_0", kQ8_0, 32, 2e-4}, {"Q4_0", kQ4_0, 32, 5e-2},
 };
-std::ostream& operator<<(std::ostream& out, const KvFormat& f) { return out << f.name; }
+std::ostream& operator<<(std::ostream& out, const KvFormat& f) {
+  return out << f.name;
+}
 
 struct Heads {
   int64_t n_heads, n_kv_heads, dim;
@@ -60,16 +64,19 @@ struct Inputs {
   std::vector<float> q, k, v;
 };
 Inputs MakeInputs(const AttentionConfig& c) {
-  return {Normal(kPositions * c.n_heads * c.head_dim, "q"), Normal(kPositions * c.n_kv_heads * c.head_dim, "k"),
+  return {Normal(kPositions * c.n_heads * c.head_dim, "q"),
+          Normal(kPositions * c.n_kv_heads * c.head_dim, "k"),
           Normal(kPositions * c.n_kv_heads * c.v_dim, "v")};
 }
 
-void Append(const std::vector<float>& from, int64_t width, int64_t begin, int64_t end, std::vector<float>* to) {
+void Append(const std::vector<float>& from, int64_t width, int64_t begin, int64_t end,
+            std::vector<float>* to) {
   to->insert(to->end(), from.begin() + width * begin, from.begin() + width * end);
 }
 
 // Adds positions [begin, end) of the sequence in `row`.
-void AddSequence(const AttentionRig& rig, const Inputs& in, int64_t row, int64_t begin, int64_t end, AttentionStepData* d) {
+void AddSequence(const AttentionRig& rig, const Inputs& in, int64_t row, int64_t begin, int64_t end,
+                 AttentionStepData* d) {
   const AttentionConfig& c = rig.c;
   Append(in.q, c.n_heads * c.head_dim, begin, end, &d->q);
   Append(in.k, c.n_kv_heads * c.head_dim, begin, end, &d->k);
@@ -165,7 +172,8 @@ TEST_P(L2_Kv, P51_NanOfOneSequenceStaysThere) {
   std::vector<float> expected;
   std::string text;
   ASSERT_EQ(rig.Step(alone, &expected, &text), MOTLEY_OK) << text;
-  for (const float poison : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float poison :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     for (const bool in_values : {false, true}) {
       SCOPED_TRACE(std::to_string(poison) + (in_values ? " in v" : " in k"));
       Inputs broken = clean;
@@ -177,18 +185,23 @@ TEST_P(L2_Kv, P51_NanOfOneSequenceStaysThere) {
       ASSERT_EQ(rig.Step(both, &y, &text), MOTLEY_OK) << text;
       const auto row = [&](int64_t t) { return y.data() + t * width; };
       EXPECT_EQ(std::memcmp(row(n), expected.data(), expected.size() * sizeof(float)), 0);
-      for (int64_t i = 0; i < 3 * width; ++i) ASSERT_TRUE(std::isfinite(y[static_cast<size_t>(i)])) << "before it, " << i;
-      EXPECT_FALSE(std::all_of(row(3), row(4), [](float v) { return std::isfinite(v); })) << "it must be seen";
+      for (int64_t i = 0; i < 3 * width; ++i)
+        ASSERT_TRUE(std::isfinite(y[static_cast<size_t>(i)])) << "before it, " << i;
+      EXPECT_FALSE(std::all_of(row(3), row(4), [](float v) { return std::isfinite(v); }))
+          << "it must be seen";
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, L2_Kv, testing::ValuesIn(kKvFormats),
-                         [](const testing::TestParamInfo<KvFormat>& info) { return std::string(info.param.name); });
+                         [](const testing::TestParamInfo<KvFormat>& info) {
+                           return std::string(info.param.name);
+                         });
 
 class L3_LongPrompt : public OnTarget {};
 
-// 32,768 positions, in one step or in pieces: memory grows with n, not with n^2 (4 GiB for one head in floats).
+// 32,768 positions, in one step or in pieces: memory grows with n, not with n^2 (4 GiB for one head in
+// floats).
 TEST_F(L3_LongPrompt, P69_WorkspaceOf32kPositionsIsSmall) {
   for (const int64_t step_tokens : {512, 32768}) {
     AttentionConfig c = Config(kKvFormats[1], kHeads[0], 64);
@@ -202,8 +215,9 @@ TEST_F(L3_LongPrompt, P69_WorkspaceOf32kPositionsIsSmall) {
     g.dims[MOTLEY_DIM_N_PAGES].max = c.max_pages;
     motley_program* program = nullptr;
     Error err;
-    ASSERT_EQ(session.api->compile(session.device, g.Abi(), {nullptr, 0, sizeof(motley_value), 0}, &program, &err),
-              MOTLEY_OK)
+    ASSERT_EQ(
+        session.api->compile(session.device, g.Abi(), {nullptr, 0, sizeof(motley_value), 0}, &program, &err),
+        MOTLEY_OK)
         << err.Text();
     motley_program_info info{};
     info.size = sizeof info;

@@ -35,7 +35,8 @@ TestGraph LinearGraph(int64_t n_in, uint32_t format, int64_t n_out) {
   TestGraph g;
   const uint32_t x = g.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, n_in}, 0, "x");
   const uint32_t w = g.Tensor(MOTLEY_ROLE_WEIGHT, format, {n_out, n_in}, MOTLEY_LAYOUT_STORED, "w");
-  g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR}, {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, n_out}, 0, "y")});
+  g.Node(Op::kLINEAR, {x, w, MOTLEY_NO_TENSOR},
+         {g.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, n_out}, 0, "y")});
   return g;
 }
 
@@ -73,7 +74,8 @@ TEST_F(L2_Ops, P50_M03_DotOf4096Eights) {
   for (const int64_t n_tokens : {1, 63, 64}) {
     const std::vector<float> x(static_cast<size_t>(n_tokens * n_in), 8.0f);
     for (const auto& [format, weight] : {std::pair{kF32, f32}, {kF16, f16}, {kBF16, bf16}, {kQ8_0, q8}}) {
-      for (const float y : RunLinear(session, x, n_tokens, n_in, weight, format, 1)) EXPECT_NEAR(y, 262144, 300) << format;
+      for (const float y : RunLinear(session, x, n_tokens, n_in, weight, format, 1))
+        EXPECT_NEAR(y, 262144, 300) << format;
     }
   }
 }
@@ -185,6 +187,31 @@ TEST_F(L2_Ops, P48_P52_R03_GatherRowOutOfRangePoisonsTheStep) {
   EXPECT_EQ(session.Run(program, {in, Rows<int32_t>(session, {0, 3}, 1), out}, {3, 1, 2, 1, 2}, &text),
             MOTLEY_INVALID_ARGUMENT);
   EXPECT_NE(text.find("3"), std::string::npos) << text << ": a refusal names the value";
+}
+
+TEST_F(L2_Ops, P57_EmbedAndGatherRowsKeepDenormals) {
+  const std::vector<float> tiny = {std::numeric_limits<float>::denorm_min(), -0x1p-130f, 0x1p-127f, 0};
+  TestGraph embed;
+  const uint32_t token = embed.Tensor(MOTLEY_ROLE_STEP, kI32, {kTokens}, 0, "token");
+  const uint32_t w = embed.Tensor(MOTLEY_ROLE_WEIGHT, kF32, {2, 2}, MOTLEY_LAYOUT_STORED, "w");
+  embed.Node(Op::kEMBED, {token, w}, {embed.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kTokens, 2}, 0, "y")});
+  TestGraph gather;
+  const uint32_t x = gather.Tensor(MOTLEY_ROLE_INPUT, kF32, {kTokens, 2}, 0, "x");
+  const uint32_t row = gather.Tensor(MOTLEY_ROLE_STEP, kI32, {kOut}, 0, "row");
+  gather.Node(Op::kGATHER_ROWS, {x, row}, {gather.Tensor(MOTLEY_ROLE_OUTPUT, kF32, {kOut, 2}, 0, "y")});
+  MOTLEY_SETTLE(embed);
+  MOTLEY_SETTLE(gather);
+  const std::vector<uint8_t> bytes = Bytes(tiny);
+  const motley_slice weight = session.LoadWeight(bytes, kF32, {2, 2}, embed.tensors[w].layout);
+  const motley_slice y = session.Alloc(kMaxTokens * 2 * 4), rows = Rows<int32_t>(session, {0, 1}, 1);
+  std::string text;
+  ASSERT_EQ(session.Run(session.Compile(embed), {rows, weight, y}, {2, 1, 0, 1, 2}, &text), MOTLEY_OK)
+      << text;
+  EXPECT_EQ(Result(session, y, 4), tiny);
+  ASSERT_EQ(session.Run(session.Compile(gather), {Rows(session, tiny, 2), rows, y}, {2, 1, 2, 1, 2}, &text),
+            MOTLEY_OK)
+      << text;
+  EXPECT_EQ(Result(session, y, 4), tiny);
 }
 
 TEST_F(L2_Ops, P47_RmsNorm) {

@@ -287,14 +287,16 @@ motley_slice Session::LoadWeight(const std::vector<uint8_t>& bytes, uint32_t for
     return {buffer, 0, bytes.size()};
   }
   const motley_slice dst = Alloc(plan.bytes, MOTLEY_USAGE_WEIGHTS);
-  EXPECT_EQ(api->weight_load(queue, &argument.weight, layout, ~0u, dst, Next(), &err), MOTLEY_OK) << err.Text();
+  EXPECT_EQ(api->weight_load(queue, &argument.weight, layout, ~0u, dst, Next(), &err), MOTLEY_OK)
+      << err.Text();
   std::string text;
   EXPECT_EQ(Wait(&text), MOTLEY_OK) << text;
   return dst;
 }
 
-motley_status Session::PlanWeight(const std::vector<uint8_t>& bytes, uint32_t format, std::vector<int64_t> dims,
-                                  uint32_t layout, const float* scale, std::string* text) {
+motley_status Session::PlanWeight(const std::vector<uint8_t>& bytes, uint32_t format,
+                                  std::vector<int64_t> dims, uint32_t layout, const float* scale,
+                                  std::string* text) {
   const WeightArgument argument(bytes, format, dims, scale);
   motley_weight_plan plan{};
   plan.size = sizeof plan;
@@ -304,8 +306,8 @@ motley_status Session::PlanWeight(const std::vector<uint8_t>& bytes, uint32_t fo
   return status;
 }
 
-motley_status Session::TryKvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim,
-                                 motley_kv_plan* plan, std::string* text) {
+motley_status Session::TryKvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim,
+                                 uint32_t v_dim, motley_kv_plan* plan, std::string* text) {
   const motley_kv_desc desc = {sizeof desc, MOTLEY_KV_GQA, dtype, page_tokens, heads, k_dim, v_dim, 0};
   *plan = {};
   plan->size = sizeof *plan;
@@ -328,7 +330,8 @@ motley_verdict Session::Judge(TestGraph& graph) {
   const int64_t at[MOTLEY_DIM_COUNT] = {1, 1, 1, 1, 2};
   Error err;
   EXPECT_EQ(graph.nodes.size(), 1u);
-  EXPECT_EQ(api->supports(device, graph.Abi(), at, MOTLEY_DIM_COUNT, {&verdict, 1, sizeof verdict, 0}, &err), MOTLEY_OK)
+  EXPECT_EQ(api->supports(device, graph.Abi(), at, MOTLEY_DIM_COUNT, {&verdict, 1, sizeof verdict, 0}, &err),
+            MOTLEY_OK)
       << err.Text();
   return verdict;
 }
@@ -337,8 +340,9 @@ Refusal Session::Settle(TestGraph& graph) {
   std::vector<motley_verdict> verdicts(graph.nodes.size());
   const int64_t at[MOTLEY_DIM_COUNT] = {1, 1, 1, 1, 2};
   Error err;
-  const motley_status status = api->supports(device, graph.Abi(), at, MOTLEY_DIM_COUNT,
-                                             {verdicts.data(), verdicts.size(), sizeof(motley_verdict), 0}, &err);
+  const motley_status status =
+      api->supports(device, graph.Abi(), at, MOTLEY_DIM_COUNT,
+                    {verdicts.data(), verdicts.size(), sizeof(motley_verdict), 0}, &err);
   if (status != MOTLEY_OK) return {status, err.text};
   for (size_t i = 0; i < verdicts.size(); ++i) {
     if (!verdicts[i].ok) return {static_cast<int32_t>(verdicts[i].reason), verdicts[i].text};

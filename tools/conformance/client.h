@@ -129,8 +129,8 @@ class Session {
     Read(values.data(), slice);
     return values;
   }
-  // Loads `bytes` (kept alive by the caller) as a weight: an import where the plan says so. scale: a part SCALE2 of
-  // one F32 behind the data.
+  // Loads `bytes` (kept alive by the caller) as a weight: an import where the plan says so. scale: a part
+  // SCALE2 of one F32 behind the data.
   motley_slice LoadWeight(const std::vector<uint8_t>& bytes, uint32_t format, std::vector<int64_t> dims,
                           uint32_t layout, const float* scale = nullptr);
   // What weight_plan says of such a weight; an empty text: it can be loaded.
@@ -155,13 +155,13 @@ class Session {
 
   motley_kv_plan KvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim);
   // The same where a refusal is expected.
-  motley_status TryKvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim, uint32_t v_dim,
-                          motley_kv_plan* plan, std::string* text);
+  motley_status TryKvPlan(uint32_t dtype, uint32_t page_tokens, uint32_t heads, uint32_t k_dim,
+                          uint32_t v_dim, motley_kv_plan* plan, std::string* text);
 
   // The verdict of a graph of one node, at one token of one sequence.
   motley_verdict Judge(TestGraph& graph);
-  // Asks for a verdict of every node and gives each weight of rank 2 the layout that its node likes best; the first
-  // node that is refused, or code OK.
+  // Asks for a verdict of every node and gives each weight of rank 2 the layout that its node likes best; the
+  // first node that is refused, or code OK.
   Refusal Settle(TestGraph& graph);
 
  private:

@@ -1,7 +1,7 @@
 // motley-conformance: shows whether a plugin keeps the requirements of plugin_api/spec/requirements.md.
 //
-// Exit codes: 0 all as expected, 1 not, 2 wrong usage or a library that cannot be opened at all, 77 where it does not
-// open and --skip-if-unavailable was given.
+// Exit codes: 0 all as expected, 1 not, 2 wrong usage or a library that cannot be opened at all, 77 where it
+// does not open and --skip-if-unavailable was given.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -28,14 +28,18 @@ struct Arguments {
 void Describe(CLI::App& app, Arguments& a) {
   app.add_option("--plugin", a.plugin, "the plugin's shared object")->check(CLI::ExistingFile);
   app.add_option("--option", a.options, "KEY=VALUE: an option that it is opened with (repeatable)")
-      ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--device", a.device, "which of its devices the cases use")->capture_default_str();
   app.add_option("--level", a.level, "only this level")->check(CLI::IsMember({"L0", "L1", "L2", "L3", "L4"}));
-  app.add_option("--filter", a.filter, "only cases of this name, SUITE.CASE with * and ?")->capture_default_str();
+  app.add_option("--filter", a.filter, "only cases of this name, SUITE.CASE with * and ?")
+      ->capture_default_str();
   app.add_option("--seed", a.seed, "of random inputs")->capture_default_str();
-  app.add_option("--expect", a.expect, "expectations: what it must support, what is known to fail")->check(CLI::ExistingFile);
+  app.add_option("--expect", a.expect, "expectations: what it must support, what is known to fail")
+      ->check(CLI::ExistingFile);
   app.add_option("--xml", a.xml, "write the results in JUnit's form");
-  app.add_flag("--skip-if-unavailable", a.skip_if_unavailable, "exit 77 where the plugin does not open here, with its reason");
+  app.add_flag("--skip-if-unavailable", a.skip_if_unavailable,
+               "exit 77 where the plugin does not open here, with its reason");
   app.add_flag("--list", a.list, "print each requirement with its cases; exit 1 where one has none");
 }
 
@@ -49,21 +53,24 @@ const motley_plugin* Query(const std::string& path, std::string* fault) {
   const motley_plugin* plugin = query(MOTLEY_ABI_MAJOR, MOTLEY_ABI_MINOR);
   if (plugin == nullptr) return *fault = "motley_plugin_query gives NULL", nullptr;
   if (plugin->size < sizeof(motley_plugin) || plugin->abi_major != MOTLEY_ABI_MAJOR) {
-    *fault = "its ABI is " + std::to_string(plugin->abi_major) + "." + std::to_string(plugin->abi_minor) + ", this suite's " +
-             std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR);
+    *fault = "its ABI is " + std::to_string(plugin->abi_major) + "." + std::to_string(plugin->abi_minor) +
+             ", this suite's " + std::to_string(MOTLEY_ABI_MAJOR) + "." + std::to_string(MOTLEY_ABI_MINOR);
     return nullptr;
   }
   return plugin;
 }
 
-// "threads=2" with the type that the plugin's schema gives it; what the schema has not goes as text, to be refused.
-bool ParseOption(const motley_plugin& plugin, const std::string& text, OptionMap* options, std::string* fault) {
+// "threads=2" with the type that the plugin's schema gives it; what the schema has not goes as text, to be
+// refused.
+bool ParseOption(const motley_plugin& plugin, const std::string& text, OptionMap* options,
+                 std::string* fault) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) return *fault = "--option " + text + ": must be KEY=VALUE", false;
   const std::string key = text.substr(0, equals), value = text.substr(equals + 1);
   uint32_t type = MOTLEY_TYPE_STR;
   for (uint64_t i = 0; i < plugin.options.count; ++i) {
-    const auto* row = reinterpret_cast<const motley_option*>(static_cast<const char*>(plugin.options.data) + i * plugin.options.stride);
+    const auto* row = reinterpret_cast<const motley_option*>(static_cast<const char*>(plugin.options.data) +
+                                                             i * plugin.options.stride);
     if (std::string(row->name.data, row->name.size) == key) type = row->type;
   }
   std::istringstream in(value);
@@ -79,7 +86,8 @@ bool ParseOption(const motley_plugin& plugin, const std::string& text, OptionMap
       (*options)[key] = f;
       return true;
     case MOTLEY_TYPE_BOOL:
-      if (value != "true" && value != "false") return *fault = "--option " + text + ": must be true or false", false;
+      if (value != "true" && value != "false")
+        return *fault = "--option " + text + ": must be true or false", false;
       (*options)[key] = value == "true";
       return true;
     default: (*options)[key] = value; return true;
@@ -115,7 +123,8 @@ int Run(const Arguments& a) {
   try {
     const Client client(target.path, target.options);
     if (a.device >= client.devices.size()) {
-      return Fault("--device " + std::to_string(a.device) + ": it has " + std::to_string(client.devices.size()) + " device(s)");
+      return Fault("--device " + std::to_string(a.device) + ": it has " +
+                   std::to_string(client.devices.size()) + " device(s)");
     }
   } catch (const std::exception& e) {
     if (!a.skip_if_unavailable) return Fault(a.plugin + ": " + e.what());
@@ -150,7 +159,8 @@ int Run(const Arguments& a) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Shows whether a motley plugin keeps the requirements of the plugin ABI.", "motley-conformance");
+  CLI::App app("Shows whether a motley plugin keeps the requirements of the plugin ABI.",
+               "motley-conformance");
   Arguments a;
   Describe(app, a);
   try {

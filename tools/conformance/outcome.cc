@@ -32,9 +32,13 @@ bool Expectations::Read(const std::string& path, std::string* fault) {
     std::getline(words >> std::ws, row.why);
     row.line = number;
     const bool needs_why = kind != "supports";
-    row.kind = kind == "supports" ? Expectation::kSupports : kind == "failure" ? Expectation::kFailure : Expectation::kUnsupported;
-    if ((kind != "supports" && kind != "unsupported" && kind != "failure") || row.pattern.empty() || (needs_why && row.why.empty())) {
-      *fault = path + ":" + std::to_string(number) + ": must be 'supports PATTERN', 'unsupported PATTERN WHY' or 'failure PATTERN WHY'";
+    row.kind = kind == "supports"  ? Expectation::kSupports
+               : kind == "failure" ? Expectation::kFailure
+                                   : Expectation::kUnsupported;
+    if ((kind != "supports" && kind != "unsupported" && kind != "failure") || row.pattern.empty() ||
+        (needs_why && row.why.empty())) {
+      *fault = path + ":" + std::to_string(number) +
+               ": must be 'supports PATTERN', 'unsupported PATTERN WHY' or 'failure PATTERN WHY'";
       return false;
     }
     rows_.push_back(std::move(row));
@@ -72,14 +76,16 @@ CaseResult Expectations::Judge(CaseResult result) const {
 std::vector<std::string> Expectations::Stale() const {
   std::vector<std::string> stale;
   for (const Expectation& row : rows_) {
-    if (!row.used) stale.push_back(path_ + ":" + std::to_string(row.line) + ": '" + row.pattern + "' fits no case");
+    if (!row.used)
+      stale.push_back(path_ + ":" + std::to_string(row.line) + ": '" + row.pattern + "' fits no case");
   }
   return stale;
 }
 
 namespace {
 
-// For a crash: what runs now, and how to run it again. Plain bytes, as a signal handler may read nothing else.
+// For a crash: what runs now, and how to run it again. Plain bytes, as a signal handler may read nothing
+// else.
 char g_running[1024];
 
 void OnCrash(int signal) {
@@ -109,8 +115,8 @@ const char* TextOf(Outcome outcome) {
 }  // namespace
 
 void Recorder::OnTestStart(const testing::TestInfo& info) {
-  std::snprintf(g_running, sizeof g_running, "%s\n  again: %s --filter '%s'", NameOf(info).c_str(), again_.c_str(),
-                NameOf(info).c_str());
+  std::snprintf(g_running, sizeof g_running, "%s\n  again: %s --filter '%s'", NameOf(info).c_str(),
+                again_.c_str(), NameOf(info).c_str());
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(number, OnCrash);
 }
 
@@ -118,7 +124,8 @@ void Recorder::OnTestEnd(const testing::TestInfo& info) {
   const testing::TestResult& got = *info.result();
   CaseResult result;
   result.name = NameOf(info);
-  const size_t level = result.name.find('L', result.name.find('/') < result.name.find('.') ? result.name.find('/') : 0);
+  const size_t level =
+      result.name.find('L', result.name.find('/') < result.name.find('.') ? result.name.find('/') : 0);
   result.level = result.name[level + 1] - '0';
   result.seconds = static_cast<double>(got.elapsed_time()) / 1000;
   for (int i = 0; i < got.total_part_count(); ++i) {
@@ -128,12 +135,14 @@ void Recorder::OnTestEnd(const testing::TestInfo& info) {
                                   : std::string(part.file_name() ? part.file_name() : "?") + ":" +
                                         std::to_string(part.line_number()) + ": " + part.message() + "\n";
   }
-  if (got.Failed()) result.outcome = Outcome::kFailed;
-  else if (got.Skipped()) result.outcome = result.text.find(kUnsupported) == 0 ? Outcome::kUnsupported : Outcome::kSkipped;
+  if (got.Failed())
+    result.outcome = Outcome::kFailed;
+  else if (got.Skipped())
+    result.outcome = result.text.find(kUnsupported) == 0 ? Outcome::kUnsupported : Outcome::kSkipped;
   result = expectations_.Judge(std::move(result));
   if (result.outcome == Outcome::kFailed) {
-    std::printf("FAILED %s\n%s\n  again: %s --filter '%s'\n", result.name.c_str(), result.text.c_str(), again_.c_str(),
-                result.name.c_str());
+    std::printf("FAILED %s\n%s\n  again: %s --filter '%s'\n", result.name.c_str(), result.text.c_str(),
+                again_.c_str(), result.name.c_str());
     std::fflush(stdout);
   }
   results_.push_back(std::move(result));
@@ -145,7 +154,8 @@ void PrintTable(const std::vector<CaseResult>& results) {
   for (const CaseResult& result : results) {
     for (const int row : {result.level, 5}) ++counts[row][static_cast<int>(result.outcome)];
   }
-  std::printf("%-6s %8s %12s %17s %8s %7s\n", "level", "passed", "unsupported", "expected failure", "skipped", "failed");
+  std::printf("%-6s %8s %12s %17s %8s %7s\n", "level", "passed", "unsupported", "expected failure", "skipped",
+              "failed");
   for (int row = 0; row < 6; ++row) {
     const int* c = counts[row];
     if (c[0] + c[1] + c[2] + c[3] + c[4] == 0) continue;
@@ -170,15 +180,18 @@ bool WriteXml(const std::vector<CaseResult>& results, const std::string& path) {
     return out;
   };
   std::ofstream file(path);
-  file << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"motley-conformance\" tests=\""
+  file << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"motley-conformance\" "
+          "tests=\""
        << results.size() << "\">\n";
   for (const CaseResult& r : results) {
     const size_t dot = r.name.find('.');
-    file << "<testcase classname=\"" << escaped(r.name.substr(0, dot)) << "\" name=\"" << escaped(r.name.substr(dot + 1))
-         << "\" time=\"" << r.seconds << "\">";
+    file << "<testcase classname=\"" << escaped(r.name.substr(0, dot)) << "\" name=\""
+         << escaped(r.name.substr(dot + 1)) << "\" time=\"" << r.seconds << "\">";
     const std::string text = escaped(std::string(TextOf(r.outcome)) + ": " + r.text);
-    if (r.outcome == Outcome::kFailed) file << "<failure message=\"" << text << "\"/>";
-    else if (r.outcome != Outcome::kPassed) file << "<skipped message=\"" << text << "\"/>";
+    if (r.outcome == Outcome::kFailed)
+      file << "<failure message=\"" << text << "\"/>";
+    else if (r.outcome != Outcome::kPassed)
+      file << "<skipped message=\"" << text << "\"/>";
     file << "</testcase>\n";
   }
   file << "</testsuite>\n</testsuites>\n";

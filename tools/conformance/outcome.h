@@ -4,8 +4,8 @@
 //   supports PATTERN           the cases of these names must not be unsupported
 //   unsupported PATTERN WHY    they must be
 //   failure PATTERN WHY        they are known to fail; one that passes is an unexpected pass, and fails
-// A pattern is a shell's (* ? []) over SUITE.CASE, as the table and --list print it. The last row that fits counts. A
-// row that fits no case of a whole run is stale, and fails.
+// A pattern is a shell's (* ? []) over SUITE.CASE, as the table and --list print it. The last row that fits
+// counts. A row that fits no case of a whole run is stale, and fails.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ namespace motley::conformance {
 enum class Outcome { kPassed, kUnsupported, kExpectedFailure, kSkipped, kFailed };
 
 struct CaseResult {
-  std::string name;   // SUITE.CASE
+  std::string name;  // SUITE.CASE
   int level = 0;
   Outcome outcome = Outcome::kPassed;
-  std::string text;   // of failures and skips
+  std::string text;  // of failures and skips
   double seconds = 0;
 };
 
@@ -52,7 +52,8 @@ class Expectations {
 class Recorder : public testing::EmptyTestEventListener {
  public:
   // `again`: the command that runs one case, up to the name. Both outlive this.
-  Recorder(const Expectations& expectations, const std::string& again) : expectations_(expectations), again_(again) {}
+  Recorder(const Expectations& expectations, const std::string& again)
+      : expectations_(expectations), again_(again) {}
   void OnTestStart(const testing::TestInfo& info) override;
   void OnTestEnd(const testing::TestInfo& info) override;
 

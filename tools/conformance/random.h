@@ -1,4 +1,5 @@
-// Random inputs, each a pure function of the target's seed, a name and an index; and random weights of any format.
+// Random inputs, each a pure function of the target's seed, a name and an index; and random weights of any
+// format.
 #pragma once
 
 #include <motley/formats.hpp>
@@ -20,8 +21,8 @@ class Random {
   uint64_t key_;
 };
 
-// Stored bytes of `count` values, a multiple of the format's block. Blocks are drawn until all of their values are
-// finite and of magnitudes as trained weights have them: at most 1, the largest above 2^-6.
+// Stored bytes of `count` values, a multiple of the format's block. Blocks are drawn until all of their
+// values are finite and of magnitudes as trained weights have them: at most 1, the largest above 2^-6.
 std::vector<uint8_t> RandomWeights(const plugin::FormatRow& format, int64_t count);
 
 }  // namespace motley::conformance

@@ -23,7 +23,8 @@ std::vector<int> NumbersOf(std::string_view name) {
   while (name.size() > 2 && name[0] == 'P' && std::isdigit(static_cast<unsigned char>(name[1]))) {
     size_t end = 1;
     int number = 0;
-    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) number = 10 * number + (name[end++] - '0');
+    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])))
+      number = 10 * number + (name[end++] - '0');
     if (end == name.size() || name[end] != '_') break;
     numbers.push_back(number);
     name.remove_prefix(end + 1);

@@ -72,7 +72,7 @@ typedef struct motley_value {
 } motley_value;
 
 /* One row of a plugin's option schema, [plugin.NAME] in TOML. Names are dotted; `worker.*.address` stands for
- * worker.0.address, worker.1.address, ... `enabled`, `isolate`, `probe_in_child` are the host's. */
+ * worker.0.address, worker.1.address, ... `enabled`, `isolate`, `probe_in_child`, `probe_timeout_s` are the host's. */
 typedef struct motley_option {
   motley_str name, doc;
   motley_str fallback;  /* the default as text; empty = none */
